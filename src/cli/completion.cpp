@@ -82,8 +82,8 @@ std::vector<std::string> id_kinds(const Stop& stop) {
   std::vector<std::string> kinds;
   if (stop.command == nullptr) return kinds;
   for (const Positional& word : stop.command->positionals) {
-    for (const std::string_view kind :
-         {base::ApprovalId::prefix, base::RunId::prefix, base::ExecutionId::prefix, base::PatchId::prefix}) {
+    for (const std::string_view kind : {base::ApprovalId::prefix, base::RunId::prefix, base::ExecutionId::prefix,
+                                        base::PatchId::prefix, base::CallId::prefix, base::GrantId::prefix}) {
       const std::size_t at = word.help.find(fmt::format("{}-", kind));
       const bool is_id =
           at != std::string_view::npos && at + 3 < word.help.size() && base::is_ascii_digit(word.help[at + 3]);

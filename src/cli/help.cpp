@@ -68,7 +68,8 @@ std::string examples_section(const std::vector<Example>& examples, const view::S
 }
 
 bool is_member(const Command& command, std::string_view group) {
-  return group.empty() || (command.name.starts_with(group) && command.name[group.size()] == ' ');
+  if (group.empty()) return true;
+  return command.name.size() > group.size() && command.name.starts_with(group) && command.name[group.size()] == ' ';
 }
 
 // Of a group: an example of each of its commands.

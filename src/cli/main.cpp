@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/help.h"
+#include "cli/hook_line.h"
 #include "cli/shown_id.h"
 #include "cli/sources.h"
 #include "client/refusal.h"
@@ -122,17 +123,20 @@ ExitCode run(const std::vector<std::string>& words) {
 
 int main(const std::vector<std::string>& words) noexcept {
   try {
+    if (const auto line = find_hook_line(words)) return run_hook(*line);
     const ExitCode code = run(words);
     // A result that could not be written is a failure.
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       print_aside("error[{}]: cannot write the result: {}\n", base::spell(ErrorCode::cli_output),
                   std::generic_category().message(errno));
-      return static_cast<int>(ExitCode::failed);
+      return is_hook_line(words) ? agents::blocking_exit_code : static_cast<int>(ExitCode::failed);
     }
     return static_cast<int>(code);
   } catch (const std::exception& error) {
     const std::string_view code = base::spell(ErrorCode::cli_failed);
     std::fprintf(stderr, "error[%.*s]: %s\n", static_cast<int>(code.size()), code.data(), error.what());
+    // An agent runs the call after any other code.
+    if (is_hook_line(words)) return agents::blocking_exit_code;
     return static_cast<int>(ExitCode::failed);
   }
 }

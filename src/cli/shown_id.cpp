@@ -11,7 +11,7 @@ namespace reeve::cli {
 
 namespace {
 
-constexpr auto id_heads = std::to_array<std::string_view>({"AP-", "TR-", "EX-", "PA-", "TK-"});
+constexpr auto id_heads = std::to_array<std::string_view>({"AP-", "TR-", "EX-", "PA-", "TK-", "TC-", "GR-"});
 
 // The length of the id at the beginning of the text; 0 if there is none.
 std::size_t id_length(std::string_view text) {

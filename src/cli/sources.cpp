@@ -11,11 +11,13 @@
 #include "base/id.h"
 #include "base/text.h"
 #include "cli/answer.h"
-#include "cli/commands/state_survey.h"
 #include "cli/connect.h"
 #include "cli/host.h"
+#include "cli/state_survey.h"
 #include "client/approvals.h"
+#include "client/calls.h"
 #include "client/executions.h"
+#include "client/grants.h"
 #include "client/patches.h"
 #include "client/refusal.h"
 #include "client/runs.h"
@@ -36,7 +38,8 @@ constexpr std::string_view common_name = "common";
 
 bool is_id(const std::string& word) {
   return base::RunId::parse(word) || base::ApprovalId::parse(word) || base::ExecutionId::parse(word) ||
-         base::PatchId::parse(word) || base::TaskId::parse(word);
+         base::PatchId::parse(word) || base::TaskId::parse(word) || base::CallId::parse(word) ||
+         base::GrantId::parse(word);
 }
 
 bool names_state(const Call& call) {
@@ -85,6 +88,8 @@ bool has_record(client::Daemon& daemon, const std::string& word) try {
     return client::get_execution(daemon, *execution, client::NodeText::brief), true;
   }
   if (const auto patch = base::PatchId::parse(word)) return client::get_patch(daemon, *patch), true;
+  if (const auto call = base::CallId::parse(word)) return client::get_call(daemon, *call), true;
+  if (const auto grant = base::GrantId::parse(word)) return client::get_grant(daemon, *grant), true;
   return false;
 } catch (const base::Error&) {
   return false;
@@ -197,8 +202,8 @@ base::Value mark(base::Value record, const fs::path& folder, const std::string& 
   if (record.as_object() == nullptr) return record;
   record.set("state_folder", base::Value::string(base::replace_invalid_utf8(folder.string())));
   // A script that passes the id on must not reach the record of the same id in the common state folder.
-  constexpr auto keys =
-      std::to_array<std::string_view>({"approval_id", "patch_id", "tool_run_id", "execution_id", "task_id"});
+  constexpr auto keys = std::to_array<std::string_view>(
+      {"approval_id", "patch_id", "tool_run_id", "execution_id", "task_id", "call_id", "grant_id"});
   for (base::Member& member : *record.as_object()) {
     const std::string* id = std::ranges::find(keys, member.key) != keys.end() ? member.value.as_string() : nullptr;
     if (id != nullptr) member.value = base::Value::string(fmt::format("{}/{}", prefix, *id));

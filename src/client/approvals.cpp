@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "client/pages.h"
 #include "client/refusal.h"
+#include "json/describe.h"
 
 namespace reeve::client {
 
@@ -33,6 +34,7 @@ ApprovalRecord post(Daemon& daemon, base::ApprovalId id, const Verdict& verdict,
   if (verdict.answer) body.set("answer", Value::string(*verdict.answer));
   if (verdict.comment) body.set("comment", Value::string(*verdict.comment));
   if (verdict.secret) body.set("secret", Value::string(*verdict.secret));
+  if (verdict.always) body.set("always", json::to_value(*verdict.always));
   const std::string_view word = verdict.word == Verdict::Word::approve ? "approve" : "reject";
   return make_record(daemon.post(fmt::format("{}/{}", path_of(id), word), body, terms));
 }

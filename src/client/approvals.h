@@ -8,6 +8,7 @@
 
 #include "client/daemon.h"
 #include "model/approval.h"
+#include "wire/tool_call.h"
 
 // Requests about approvals and the audit log.
 namespace reeve::client {
@@ -40,6 +41,8 @@ struct Verdict {
   std::optional<std::string> comment = {};
   // Sent once and never stored.
   std::optional<std::string> secret = {};
+  // Also makes a standing grant from a tool call.
+  std::optional<wire::GrantTerms> always = {};
 };
 // The decided record. Throws a Refusal if it was already decided, or the choice is invalid.
 ApprovalRecord decide(Daemon& daemon, base::ApprovalId id, const Verdict& verdict);

@@ -10,9 +10,11 @@ namespace reeve::engine {
 
 namespace {
 
-constexpr auto path_arguments =
-    std::to_array<std::string_view>({"path", "paths", "file", "files", "file_path", "filePath", "filename", "directory",
-                                     "dir", "folder", "root", "cwd", "glob", "include", "notebook_path"});
+constexpr auto path_arguments = std::to_array<std::string_view>(
+    {"path",          "paths",     "file",          "files",    "file_path", "filePath", "filename",
+     "directory",     "dir",       "folder",        "root",     "cwd",       "glob",     "include",
+     "notebook_path", "filepath",  "absolute_path", "abs_path", "dir_path",  "workdir",  "working_directory",
+     "target_file",   "move_path", "movePath"});
 
 constexpr auto secret_names = std::to_array<std::string_view>(
     {".ssh",         ".gnupg",          ".aws",       ".azure",  ".kube",     ".docker",
@@ -76,8 +78,18 @@ std::optional<std::vector<std::string>> find_paths(const base::Value& arguments)
   return paths;
 }
 
+namespace {
+
+// Braces are expanded before a pattern is a path: "{../..,src}/x".
+bool has_hidden_path(std::string_view path) {
+  return path.contains('{') && (path.contains("..") || path.contains("{/") || path.contains(",/"));
+}
+
+}  // namespace
+
 CallPath locate_path(const CallPlace& place, std::string_view path) {
-  const bool is_strange = path.empty() || path.starts_with('~') || path.find('\0') != std::string_view::npos;
+  const bool is_strange =
+      path.empty() || path.starts_with('~') || path.find('\0') != std::string_view::npos || has_hidden_path(path);
   if (is_strange || !place.folder.starts_with('/')) return {std::string(path), std::nullopt};
   CallPath located;
   located.absolute = normalise(path.starts_with('/') ? std::string(path) : place.folder + "/" + std::string(path));

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <vector>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "base/glob.h"
-#include "engine/condition.h"
+#include "base/enum.h"
+#include "engine/policy_match.h"
+#include "engine/shell_call.h"
+#include "model/policy_conditions.h"
 
 namespace reeve::engine {
 
@@ -17,48 +19,41 @@ namespace {
 using model::Policy;
 using model::PolicyRule;
 
-// A call and the folder it works in.
-struct Call {
-  const base::Value& arguments;
-  const CallPlace& place;
+// What the rules for one tool say about a call.
+struct ListVerdict {
+  // The rule that decided, if one matched.
+  const PolicyRule* rule = nullptr;
+  // A rule that denies, or one that asks, may match: nobody can tell.
+  bool may_deny = false;
+  bool may_ask = false;
 };
 
-bool matches_located(std::string_view pattern, const CallPath& path) {
-  while (pattern.starts_with("./")) pattern.remove_prefix(2);
-  if (pattern.starts_with('/')) return base::matches_glob(pattern, path.absolute);
-  return path.beneath && base::matches_glob(pattern, *path.beneath);
+// Whether a rule that was found before gives way.
+bool gives_way(const PolicyRule* before, const PolicyRule& rule) {
+  return before == nullptr ||
+         (rule.policy == Policy::deny && before->policy != Policy::deny && !before->even_if_denied);
 }
 
-// A rule that approves must match every resolved form of the path; a stricter rule needs only one.
-bool matches_path(const PolicyRule& rule, std::string_view pattern, const std::string& path, const CallPlace& place) {
-  const std::vector<CallPath> all = locate_all(place, path);
-  const auto fits = [&](const CallPath& each) { return matches_located(pattern, each); };
-  if (rule.policy == Policy::auto_approve) return std::ranges::all_of(all, fits);
-  const auto fits_somehow = [&](const CallPath& each) {
-    return fits(each) || base::matches_glob(pattern, each.absolute);
-  };
-  return std::ranges::any_of(all, fits_somehow);
-}
-
-// Only strings are matched: a pattern has no defined meaning for a number or an object.
-bool fits(const PolicyRule& rule, const Call& call) {
-  return std::ranges::all_of(rule.when, [&](const auto& entry) {
-    const base::Value* argument = find_field(call.arguments, entry.first);
-    if (argument == nullptr || argument->as_string() == nullptr) return false;
-    if (names_path(entry.first)) return matches_path(rule, entry.second, *argument->as_string(), call.place);
-    return base::matches_glob(entry.second, *argument->as_string());
-  });
-}
-
-std::optional<Policy> find_rule(const model::ToolPolicies& tools, std::string_view tool, const Call& call) {
-  const auto found = tools.find(std::string(tool));
-  if (found == tools.end()) return std::nullopt;
-  for (const bool with_arguments : {true, false}) {
-    for (const PolicyRule& rule : found->second) {
-      if (rule.when.empty() != with_arguments && fits(rule, call)) return rule.policy;
-    }
+ListVerdict find_rule(const model::ToolPolicies& tools, const CallSubject& subject) {
+  ListVerdict verdict;
+  const auto found = tools.find(subject.tool);
+  if (found == tools.end()) return verdict;
+  for (const PolicyRule& rule : found->second) {
+    if (rule.when.empty()) continue;
+    const RuleMatch match = match_rule(rule, subject);
+    if (match == RuleMatch::yes && gives_way(verdict.rule, rule)) verdict.rule = &rule;
+    const bool is_doubtful = match == RuleMatch::unknown && (verdict.rule == nullptr || rule.policy == Policy::deny);
+    verdict.may_deny = verdict.may_deny || (is_doubtful && rule.policy == Policy::deny);
+    verdict.may_ask = verdict.may_ask || (is_doubtful && rule.policy == Policy::require_approval);
   }
-  return std::nullopt;
+  if (verdict.rule != nullptr) {
+    verdict.may_deny = verdict.may_deny && !verdict.rule->even_if_denied;
+    return verdict;
+  }
+  for (const PolicyRule& rule : found->second) {
+    if (rule.when.empty() && gives_way(verdict.rule, rule)) verdict.rule = &rule;
+  }
+  return verdict;
 }
 
 std::optional<Policy> find_role_default(std::string_view role, std::string_view tool) {
@@ -68,22 +63,56 @@ std::optional<Policy> find_role_default(std::string_view role, std::string_view 
   return found != of_role->second.end() ? std::optional(found->second) : std::nullopt;
 }
 
-PolicyVerdict find_verdict(const model::Policies& policies, std::string_view role, std::string_view tool,
-                           const Call& call) {
-  if (const auto of_role = policies.roles.find(std::string(role)); of_role != policies.roles.end()) {
-    if (const auto policy = find_rule(of_role->second, tool, call)) {
-      return {*policy, fmt::format("policies.roles.{}.{}", role, tool)};
-    }
+struct Resolution {
+  PolicyVerdict verdict;
+  // Nothing: a default.
+  const PolicyRule* rule = nullptr;
+  bool may_deny = false;
+  bool may_ask = false;
+};
+
+// Without the rules of the role.
+Resolution resolve_for_all(const model::Policies& policies, const CallSubject& subject) {
+  const ListVerdict list = find_rule(policies.tools, subject);
+  Resolution found{.verdict = {}, .rule = list.rule, .may_deny = list.may_deny, .may_ask = list.may_ask};
+  const auto by_default = find_role_default(subject.role, subject.tool);
+  const auto built_in = model::default_policies().find(subject.tool);
+  if (by_default && (list.rule == nullptr || *by_default > list.rule->policy)) {
+    found.verdict = {*by_default, fmt::format("default of the role {}", subject.role)};
+    found.rule = nullptr;
+    return found;
   }
-  const auto configured = find_rule(policies.tools, tool, call);
-  if (const auto by_default = find_role_default(role, tool); by_default && (!configured || *by_default > *configured)) {
-    return {*by_default, fmt::format("default of the role {}", role)};
+  const bool has_built_in = built_in != model::default_policies().end();
+  const bool is_denied = has_built_in && built_in->second == Policy::deny;
+  if (list.rule != nullptr && (!is_denied || list.rule->policy == Policy::deny || list.rule->even_if_denied)) {
+    found.verdict = {list.rule->policy, fmt::format("policies.tools.{}", subject.tool)};
+    return found;
   }
-  if (configured) return {*configured, fmt::format("policies.tools.{}", tool)};
-  if (const auto found = model::default_policies().find(tool); found != model::default_policies().end()) {
-    return {found->second, "default"};
+  found.rule = nullptr;
+  found.verdict = has_built_in ? PolicyVerdict{built_in->second, "default"}
+                               : PolicyVerdict{Policy::require_approval, "unknown tool"};
+  return found;
+}
+
+Resolution resolve(const model::Policies& policies, const CallSubject& subject) {
+  Resolution all = resolve_for_all(policies, subject);
+  const auto of_role = policies.roles.find(subject.role);
+  if (of_role == policies.roles.end()) return all;
+  const ListVerdict list = find_rule(of_role->second, subject);
+  if (list.rule == nullptr) {
+    all.may_deny = all.may_deny || list.may_deny;
+    all.may_ask = all.may_ask || list.may_ask;
+    return all;
   }
-  return {Policy::require_approval, "unknown tool"};
+  const bool may_loosen = list.rule->policy == Policy::deny || list.rule->even_if_denied;
+  if (!may_loosen && all.verdict.policy == Policy::deny) return all;
+  Resolution found{.verdict = {list.rule->policy, fmt::format("policies.roles.{}.{}", subject.role, subject.tool)},
+                   .rule = list.rule,
+                   .may_deny = list.may_deny,
+                   .may_ask = list.may_ask};
+  // A role's rule may do without a question, never without a denial.
+  if (!list.rule->even_if_denied && find_rule(policies.tools, subject).may_deny) found.may_deny = true;
+  return found;
 }
 
 // Tools whose calls touch files.
@@ -100,40 +129,77 @@ constexpr auto file_tools = std::to_array<FileTool>({
     {.name = "git_diff", .needs_path = false, .reads = true},
     {.name = "git_log", .needs_path = false, .reads = true},
     {.name = "file_write", .needs_path = false, .reads = false},
+    {.name = "file_delete", .needs_path = true, .reads = false},
+    {.name = "git_add", .needs_path = false, .reads = false},
 });
 
+bool is_in_git_folder(std::string_view path) {
+  return path == ".git" || path.starts_with(".git/") || path.contains("/.git/");
+}
+
 // TOOL-1: why a call is not auto-approved whatever the rules say; empty if it may be.
-std::string_view find_objection(const FileTool& tool, const Call& call) {
-  const auto paths = find_paths(call.arguments);
+std::string_view find_objection(const FileTool& tool, const base::Value& arguments, const CallPlace& place) {
+  const auto paths = find_paths(arguments);
   if (!paths) return "a path that is not a string";
   if (paths->empty() && tool.needs_path) return "no `path`";
   for (const std::string& path : *paths) {
-    for (const CallPath& each : locate_all(call.place, path)) {
+    for (const CallPath& each : locate_all(place, path)) {
       if (!each.beneath) return "outside the worktree";
       if (tool.reads && names_secret_file(*each.beneath)) return "a file that may hold secrets";
+      // Its hooks and settings run programs.
+      if (!tool.reads && is_in_git_folder(*each.beneath)) return "a file of git itself";
     }
   }
-  // git would take it as an option: `--no-index`, `--output=…`.
   const auto is_option = [](const base::Member& member) {
     const std::string* text = member.value.as_string();
     return text != nullptr && text->starts_with('-');
   };
   const bool is_git = tool.name.starts_with("git_");
-  if (is_git && std::ranges::any_of(*call.arguments.as_object(), is_option)) return "a git option";
+  if (is_git && std::ranges::any_of(*arguments.as_object(), is_option)) return "a git option";
   return {};
+}
+
+constexpr FileTool unknown_tool{.name = "", .needs_path = true, .reads = false};
+
+std::string find_objection(const Resolution& found, const CallSubject& subject) {
+  if (subject.tool == "shell_execute") {
+    // It runs anything, so a rule must say what.
+    if (found.rule == nullptr) return "no rule names the command";
+    if (found.rule->when.contains("argv")) return find_shell_objection(subject, ShellExtent::argv);
+    if (found.rule->when.contains("program")) return find_shell_objection(subject, ShellExtent::program);
+    return "the rule has neither `argv` nor `program`";
+  }
+  const auto file_tool = std::ranges::find(file_tools, subject.tool, &FileTool::name);
+  if (file_tool != file_tools.end()) return std::string(find_objection(*file_tool, subject.arguments, subject.place));
+  const bool is_by_path = found.rule != nullptr && found.rule->when.contains("path");
+  return is_by_path ? std::string(find_objection(unknown_tool, subject.arguments, subject.place)) : std::string();
 }
 
 }  // namespace
 
+PolicyVerdict resolve_policy(const model::Policies& policies, const CallSubject& subject) {
+  Resolution found = resolve(policies, subject);
+  found.verdict.may_be_denied = found.may_deny;
+  if (found.verdict.policy != Policy::auto_approve) return std::move(found.verdict);
+  found.verdict.reason = find_objection(found, subject);
+  if (found.verdict.reason.empty() && (found.may_deny || found.may_ask)) {
+    found.verdict.reason = "a stricter rule may match; whether it does cannot be decided";
+  }
+  if (!found.verdict.reason.empty()) found.verdict.policy = Policy::require_approval;
+  return std::move(found.verdict);
+}
+
 PolicyVerdict resolve_policy(const model::Policies& policies, std::string_view role, std::string_view tool,
                              const base::Value& arguments, const CallPlace& place) {
-  const Call call{arguments, place};
-  PolicyVerdict verdict = find_verdict(policies, role, tool, call);
-  const auto file_tool = std::ranges::find(file_tools, tool, &FileTool::name);
-  if (verdict.policy != Policy::auto_approve || file_tool == file_tools.end()) return verdict;
-  const std::string_view objection = find_objection(*file_tool, call);
-  if (objection.empty()) return verdict;
-  return {Policy::require_approval, fmt::format("{}: {}", verdict.source, objection)};
+  CallSubject subject;
+  subject.role = role;
+  subject.tool = tool;
+  subject.arguments = arguments;
+  subject.place = place;
+  subject.cwd = place.folder;
+  PolicyVerdict verdict = resolve_policy(policies, subject);
+  if (!verdict.reason.empty()) verdict.source += ": " + std::exchange(verdict.reason, {});
+  return verdict;
 }
 
 bool only_reads(std::string_view tool, const base::Value& arguments, const CallPlace& place) {
@@ -141,7 +207,32 @@ bool only_reads(std::string_view tool, const base::Value& arguments, const CallP
   if (tool == "task_status") return true;
   const auto file_tool = std::ranges::find(file_tools, tool, &FileTool::name);
   if (file_tool == file_tools.end() || !file_tool->reads || arguments.as_object() == nullptr) return false;
-  return find_objection(*file_tool, {arguments, place}).empty();
+  return find_objection(*file_tool, arguments, place).empty();
+}
+
+std::vector<std::string> find_inert_conditions(const model::Policies& policies) {
+  std::vector<std::string> lines;
+  const auto add = [&](const std::string& area, const model::ToolPolicies& tools) {
+    for (const auto& [tool, rules] : tools) {
+      for (const PolicyRule& rule : rules) {
+        const auto sandbox = rule.when.find("sandbox");
+        const auto words = sandbox != rule.when.end() ? model::find_condition_texts(sandbox->second) : std::nullopt;
+        if (words && std::ranges::find(*words, "guard") != words->end()) {
+          lines.push_back(
+              fmt::format("{}.{}: `sandbox: guard` matches nothing: a run in the guard still reaches the "
+                          "network and your home folder",
+                          area, tool));
+        }
+        if (rule.when.contains("network")) {
+          lines.push_back(
+              fmt::format("{}.{}: `network` matches nothing: the network of runs is not confined yet", area, tool));
+        }
+      }
+    }
+  };
+  add("policies.tools", policies.tools);
+  for (const auto& [role, tools] : policies.roles) add("policies.roles." + role, tools);
+  return lines;
 }
 
 }  // namespace reeve::engine

@@ -11,6 +11,8 @@ namespace {
 
 using model::Policy;
 
+base::Value text(std::string_view value) { return base::Value::string(value); }
+
 std::string verdict(const model::Policies& policies, std::string_view role, std::string_view tool,
                     std::string_view arguments = "{}") {
   const CallPlace place{
@@ -58,8 +60,8 @@ TEST(Policy, argument_rules_win_in_any_order) {
   model::Policies policies;
   policies.tools["file_write"] = {
       {.policy = Policy::auto_approve},
-      {.policy = Policy::deny, .when = {{"path", "secrets/**"}}},
-      {.policy = Policy::require_approval, .when = {{"path", "src/**"}, {"mode", "append"}}}};
+      {.policy = Policy::deny, .when = {{"path", text("secrets/**")}}},
+      {.policy = Policy::require_approval, .when = {{"path", text("src/**")}, {"mode", text("append")}}}};
   EXPECT_EQ(verdict(policies, "crew", "file_write", R"({"path": "docs/a"})"),
             "auto_approve by policies.tools.file_write");
   EXPECT_EQ(verdict(policies, "crew", "file_write", R"({"path": "secrets/a/b"})"), "deny by policies.tools.file_write");
@@ -76,7 +78,7 @@ TEST(Policy, argument_rules_win_in_any_order) {
 TEST(Policy, unmatched_rule_falls_back_to_the_default) {
   model::Policies policies;
   policies.tools["file_delete"] = {
-      {.policy = Policy::require_approval, .when = {{"path", "tmp/**"}}, .even_if_denied = true}};
+      {.policy = Policy::require_approval, .when = {{"path", text("tmp/**")}}, .even_if_denied = true}};
   EXPECT_EQ(verdict(policies, "crew", "file_delete", R"({"path": "tmp/x"})"),
             "require_approval by policies.tools.file_delete");
   EXPECT_EQ(verdict(policies, "crew", "file_delete", R"({"path": "src/x"})"), "deny by default");
@@ -86,7 +88,8 @@ TEST(Policy, unmatched_rule_falls_back_to_the_default) {
 TEST(Policy, reads_are_approved_only_inside_the_worktree) {
   model::Policies loose;
   for (const char* tool : {"file_read", "list_directory", "search_files", "git_blame", "git_diff", "git_log"}) {
-    loose.tools[tool] = {{.policy = Policy::auto_approve, .when = {{"path", "/**"}}}, {.policy = Policy::auto_approve}};
+    loose.tools[tool] = {{.policy = Policy::auto_approve, .when = {{"path", text("/**")}}},
+                         {.policy = Policy::auto_approve}};
     for (const model::Policies& policies : {model::Policies{}, loose}) {
       for (const char* path : {"/etc/passwd", "../x", "src/../../x", "/proc/self/environ", "~/.ssh/id_rsa", "~root/x",
                                "/work/app/../x", "/work/application/x", "link", "gone", "/", "a/../..", "x\\u0000y"}) {
@@ -139,11 +142,11 @@ TEST(Policy, unresolvable_path_needs_approval) {
 // TOOL-8: paths are made absolute and resolved before they are matched.
 TEST(Policy, rules_match_the_resolved_path) {
   model::Policies policies;
-  policies.tools["file_write"] = {{.policy = Policy::deny, .when = {{"path", "secrets/**"}}},
-                                  {.policy = Policy::deny, .when = {{"path", "**/.env"}}},
-                                  {.policy = Policy::auto_approve, .when = {{"path", "src/**"}}},
-                                  {.policy = Policy::auto_approve, .when = {{"path", "docs/**"}}},
-                                  {.policy = Policy::auto_approve, .when = {{"path", "/tmp/**"}}}};
+  policies.tools["file_write"] = {{.policy = Policy::deny, .when = {{"path", text("secrets/**")}}},
+                                  {.policy = Policy::deny, .when = {{"path", text("**/.env")}}},
+                                  {.policy = Policy::auto_approve, .when = {{"path", text("src/**")}}},
+                                  {.policy = Policy::auto_approve, .when = {{"path", text("docs/**")}}},
+                                  {.policy = Policy::auto_approve, .when = {{"path", text("/tmp/**")}}}};
   const auto write = [&](std::string_view path) {
     return verdict(policies, "crew", "file_write", fmt::format(R"({{"path": "{}"}})", path));
   };

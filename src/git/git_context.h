@@ -22,6 +22,10 @@ struct Place {
 // Searches upwards for `.git` as git does, without reading any config. Throws `git.unsafe_folder` for a worktree
 // created by Reeve and for a `.git` that its repository does not list.
 std::optional<Place> find_place(const std::filesystem::path& folder);
+// The same for the tools of an agent, which may have written whatever is in the folder: worktrees created by Reeve are
+// accepted; a `.git` that is a symlink, a separate git folder, borrowed objects, and a worktree that lost its `.git`
+// file are refused with `git.unsafe_folder`.
+std::optional<Place> find_confined_place(const std::filesystem::path& folder);
 
 // Prefix of the lock reason of worktrees created by Reeve.
 inline constexpr std::string_view own_reason = "reeve ";

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "git/remote.h"
@@ -27,6 +28,9 @@ class Repository {
   // agents (created if missing): its contents are trusted. Throws `git.unsafe_folder` for a folder inside a worktree
   // created by Reeve, or whose `.git` names a repository that it does not belong to.
   static std::optional<Repository> find(const std::filesystem::path& folder, const std::filesystem::path& scratch);
+
+  // In a context that is already open.
+  static Repository open(std::shared_ptr<GitContext> context) { return Repository(std::move(context)); }
 
   // The checkout, without symlinks in its path.
   const std::filesystem::path& root() const noexcept;

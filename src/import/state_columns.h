@@ -8,7 +8,21 @@
 namespace reeve::import {
 
 // What a column holds besides plain values.
-enum class Holds { plain, execution, run, approval, slot, run_metadata, execution_config, project, task_ids };
+// `kept_…`: null if what it names was removed before.
+enum class Holds {
+  plain,
+  execution,
+  run,
+  approval,
+  kept_run,
+  kept_approval,
+  kept_grant,
+  slot,
+  run_metadata,
+  execution_config,
+  project,
+  task_ids
+};
 struct StateColumn {
   std::string_view name;
   Holds holds = Holds::plain;
@@ -170,5 +184,65 @@ inline constexpr auto history_columns = std::to_array<StateColumn>({{"slot", Hol
                                                                     {"archived_at"}});
 inline constexpr auto loop_columns =
     std::to_array<StateColumn>({{"execution", Holds::execution}, {"edge"}, {"loop_key"}, {"iteration_count"}});
+inline constexpr auto grant_columns = std::to_array<StateColumn>({{"scope"},
+                                                                  {"project", Holds::project},
+                                                                  {"run", Holds::run},
+                                                                  {"execution", Holds::execution},
+                                                                  {"agent"},
+                                                                  {"tool"},
+                                                                  {"match_by"},
+                                                                  {"digest"},
+                                                                  {"program"},
+                                                                  {"path"},
+                                                                  {"describes"},
+                                                                  {"approval", Holds::kept_approval},
+                                                                  {"created_by"},
+                                                                  {"created_at"},
+                                                                  {"expires_at"},
+                                                                  {"revoked_by"},
+                                                                  {"revoked_at"},
+                                                                  {"uses"},
+                                                                  {"last_used_at"}});
+inline constexpr auto call_columns = std::to_array<StateColumn>({{"run", Holds::run},
+                                                                 {"ordinal"},
+                                                                 {"attempt"},
+                                                                 {"session_id"},
+                                                                 {"native_id"},
+                                                                 {"parent_native_id"},
+                                                                 {"native_tool"},
+                                                                 {"tool"},
+                                                                 {"arguments"},
+                                                                 {"arguments_digest"},
+                                                                 {"cwd"},
+                                                                 {"decision"},
+                                                                 {"rule"},
+                                                                 {"reason"},
+                                                                 {"approval", Holds::approval},
+                                                                 {"grant_number", Holds::kept_grant},
+                                                                 {"decided_by"},
+                                                                 {"answer"},
+                                                                 {"asked_at"},
+                                                                 {"answered_at"},
+                                                                 {"taken_attempt"},
+                                                                 {"outcome"},
+                                                                 {"result_digest"},
+                                                                 {"result_bytes"},
+                                                                 {"duration_ms"},
+                                                                 {"channel"},
+                                                                 {"may_defer"},
+                                                                 {"hosted"},
+                                                                 {"begun_at"},
+                                                                 {"result"},
+                                                                 {"child_run", Holds::kept_run},
+                                                                 {"project", Holds::project}});
+inline constexpr auto agent_session_columns = std::to_array<StateColumn>({{"run", Holds::run},
+                                                                          {"session_id"},
+                                                                          {"agent"},
+                                                                          {"version"},
+                                                                          {"model"},
+                                                                          {"first_attempt"},
+                                                                          {"last_attempt"},
+                                                                          {"started_at"},
+                                                                          {"last_seen_at"}});
 
 }  // namespace reeve::import

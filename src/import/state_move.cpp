@@ -40,9 +40,9 @@ constexpr std::int64_t nodes_per_execution = 1 << 20;
 constexpr std::int64_t max_rows = 2'000'000;
 
 // The tables whose rows get new numbers.
-enum class Numbered { execution, run, approval, patch, task };
-constexpr std::array prefixes = {"EX", "TR", "AP", "PA", "TK"};
-constexpr std::array words = {"executions", "runs", "approvals", "patches", "tasks"};
+enum class Numbered { execution, run, approval, patch, task, grant, call };
+constexpr std::array prefixes = {"EX", "TR", "AP", "PA", "TK", "GR", "TC"};
+constexpr std::array words = {"executions", "runs", "approvals", "patches", "tasks", "grants", "calls"};
 std::size_t at(Numbered kind) { return static_cast<std::size_t>(kind); }
 
 // A cell as it is written.
@@ -53,6 +53,8 @@ store::Bind bind(const Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
   return nullptr;
 }
+
+bool is_null(const Cell& cell) { return std::holds_alternative<std::monostate>(cell); }
 
 std::string clean(std::string_view bytes) {
   const std::string text = base::replace_invalid_utf8(bytes);
@@ -95,6 +97,9 @@ class Copy {
     copy_numbered({"approvals", Numbered::approval, Sql::move_approval, approval_columns});
     copy_numbered({"patch_ledger", Numbered::patch, Sql::move_patch, patch_columns});
     copy_numbered({"tasks", Numbered::task, Sql::move_task, task_columns});
+    copy_numbered({"grants", Numbered::grant, Sql::move_grant, grant_columns});
+    copy_numbered({"tool_calls", Numbered::call, Sql::move_call, call_columns});
+    copy_parts({"agent_sessions", Numbered::run, "run", Sql::move_agent_session, agent_session_columns});
     copy_parts({"run_attempts", Numbered::run, "run", Sql::move_attempt, attempt_columns});
     copy_parts({"node_executions", Numbered::execution, "execution", Sql::move_node, node_columns});
     copy_parts({"node_history", Numbered::execution, "slot", Sql::move_node_history, history_columns});
@@ -188,6 +193,12 @@ class Copy {
     return found->second;
   }
 
+  Cell find_kept(Numbered kind, const std::int64_t* old) const {
+    if (old == nullptr) return {};
+    const auto found = numbers_[at(kind)].find(*old);
+    return found != numbers_[at(kind)].end() ? Cell(found->second) : Cell();
+  }
+
   Cell convert(const StateColumn& column, Cell cell, const std::string& old_id) const {
     const auto* number = std::get_if<std::int64_t>(&cell);
     const auto* text = std::get_if<std::string>(&cell);
@@ -200,6 +211,12 @@ class Copy {
         return number != nullptr ? Cell(number_of(Numbered::run, *number)) : Cell();
       case Holds::approval:
         return number != nullptr ? Cell(number_of(Numbered::approval, *number)) : Cell();
+      case Holds::kept_run:
+        return find_kept(Numbered::run, number);
+      case Holds::kept_approval:
+        return find_kept(Numbered::approval, number);
+      case Holds::kept_grant:
+        return find_kept(Numbered::grant, number);
       case Holds::slot:
         if (number == nullptr) throw_damaged("a node has no slot");
         return number_of(Numbered::execution, *number / nodes_per_execution) * nodes_per_execution +
@@ -252,8 +269,10 @@ class Copy {
   }
 
   // Nothing that is copied acts again: open work is refused, and a grant that was not used is void.
-  static void settle(Numbered kind, Cells& cells, const std::string& old_id) {
+  void settle(Numbered kind, Cells& cells, const std::string& old_id) const {
     if (kind == Numbered::patch) return;
+    if (kind == Numbered::grant) return revoke(cells);
+    if (kind == Numbered::call) return end_call(cells);
     const auto* status = std::get_if<std::string>(&cell(cells, "status"));
     const bool is_open = status == nullptr || is_one_of(*status, {"queued", "running", "stalled", "waiting_approval",
                                                                   "pending", "slung", "hooked"});
@@ -265,6 +284,22 @@ class Copy {
     if (kind != Numbered::approval) return;
     cell(cells, "settled") = std::int64_t{1};
     if (cell(cells, "use") == Cell("unused") && *status == "approved") cell(cells, "use") = "void";
+  }
+
+  void revoke(Cells& cells) const {
+    if (!is_null(cell(cells, "revoked_at"))) return;
+    cell(cells, "revoked_at") = transaction_.now_text();
+    cell(cells, "revoked_by") = order_.actor;
+  }
+
+  // Its run is over, so that nobody waits for it.
+  static void end_call(Cells& cells) {
+    Cell& outcome = cell(cells, "outcome");
+    if (!is_null(outcome) && outcome != Cell("deferred")) return;
+    outcome = is_null(cell(cells, "taken_attempt")) ? "withdrawn" : "lost";
+    if (!is_null(cell(cells, "answer"))) return;
+    cell(cells, "answer") = "deny";
+    cell(cells, "answered_at") = cell(cells, "asked_at");
   }
 
   void copy_numbered(const NumberedTable& wanted) {
@@ -279,6 +314,8 @@ class Copy {
         return;
       }
       Cells cells = read(row, wanted.columns, old_id);
+      // A grant without the approval that it was made from means nothing here.
+      if (wanted.kind == Numbered::grant && is_null(cell(cells, "approval"))) return;
       settle(wanted.kind, cells, old_id);
       count(words[at(wanted.kind)]);
       const std::int64_t made = insert(wanted.insert, wanted.name, cells);

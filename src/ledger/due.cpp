@@ -13,6 +13,7 @@ bool has_due_work(store::Session& session, const std::string& host, base::WallTi
   return has_any(Sql::approvals_overdue, {{"now", time}, {"most", 1}}) ||
          has_any(Sql::approvals_to_remind, {{"now", time}, {"most", 1}}) ||
          has_any(Sql::approvals_granted, {{"host", host}, {"most", 1}}) ||
+         has_any(Sql::calls_released, {{"host", host}, {"most", 1}}) ||
          has_any(Sql::approvals_to_apply, {{"host", host}, {"most", 1}}) ||
          has_any(Sql::work_ready, {{"now", time}, {"host", host}, {"after", 0}, {"most", 1}});
 }

@@ -108,6 +108,29 @@ void close_question(Transaction& transaction, const store::ApprovalRow& row, con
   tell_decision(transaction, row, closing);
 }
 
+model::Approval make_closed(const store::ApprovalRow& row, const Closing& closing, base::WallTime now) {
+  model::Approval approval = row.approval;
+  approval.status = closing.status;
+  approval.chosen_value = closing.chosen_value;
+  approval.answer = closing.answer;
+  approval.comment = closing.comment;
+  approval.decided_by = closing.decided_by;
+  approval.decided_at = now;
+  return approval;
+}
+
+void write_use(Transaction& transaction, const model::Approval& approval, model::ApprovalUse use, int attempt,
+               const std::optional<std::string>& reason) {
+  transaction.session().write(Sql::approval_use, {{"use", use}, {"approval", approval.approval_id.number()}});
+  Value data = Value::object();
+  data.set("approval_id", Value::string(approval.approval_id.text()));
+  data.set("attempt", Value::integer(attempt));
+  data.set("digest", json::to_value(approval.digest));
+  if (reason) data.set("reason", Value::string(*reason));
+  const bool is_used = use == model::ApprovalUse::used;
+  transaction.record(is_used ? model::AuditKind::approval_used : model::AuditKind::approval_voided, "reeve", data);
+}
+
 void tell_decision(Transaction& transaction, const store::ApprovalRow& row, const Closing& closing) {
   Value data = describe_subject(row.approval);
   data.set("status", Value::string(base::spell(closing.status)));

@@ -39,6 +39,12 @@ struct Closing {
 // Moves a question from pending to decided or expired, exactly once: if it is no longer pending, the transaction
 // conflicts.
 void close_question(Transaction& transaction, const store::ApprovalRow& row, const Closing& closing);
+// The record as it is after the closing.
+model::Approval make_closed(const store::ApprovalRow& row, const Closing& closing, base::WallTime now);
+// Uses a grant, or makes it void, exactly once: if it was not unused, the transaction conflicts. The entry names the
+// attempt that uses it.
+void write_use(Transaction& transaction, const model::Approval& approval, model::ApprovalUse use, int attempt,
+               const std::optional<std::string>& reason = {});
 // Writes the event and the audit entry of a stored decision.
 void tell_decision(Transaction& transaction, const store::ApprovalRow& row, const Closing& closing);
 

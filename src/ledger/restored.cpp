@@ -5,6 +5,7 @@
 
 #include "base/id.h"
 #include "ledger/runs.h"
+#include "ledger/standing_grants.h"
 
 namespace reeve::ledger {
 
@@ -56,7 +57,17 @@ std::int64_t void_grants(Transaction& transaction) {
     transaction.record(model::AuditKind::approval_voided, "reeve", data);
   }
   if (!grants.empty()) session.write_any(Sql::restored_grants_void, {});
+  session.write_any(Sql::restored_calls_deny, {{"now", transaction.now_text()}, {"reason", reason}});
   return std::ssize(grants);
+}
+
+// The backup does not know which ones were revoked since.
+std::int64_t revoke_standing(Transaction& transaction) {
+  std::vector<base::GrantId> standing;
+  transaction.session().query(Sql::restored_standing, {},
+                              [&](const Row& row) { standing.emplace_back(row.integer(0)); });
+  for (const base::GrantId grant : standing) revoke_grant(transaction, grant, "reeve");
+  return std::ssize(standing);
 }
 
 }  // namespace
@@ -68,7 +79,7 @@ SettledRestore settle_restored(Transaction& transaction, Executions& executions)
   session.write_any(Sql::restored_branches_close, {});
   session.write_any(Sql::restored_worktrees_forget, {});
   session.write_any(Sql::restored_places_forget, {});
-  settled.grants = void_grants(transaction);
+  settled.grants = void_grants(transaction) + revoke_standing(transaction);
   std::vector<std::int64_t> runs;
   session.query(Sql::restored_runs, {}, [&](const Row& row) { runs.push_back(row.integer(0)); });
   for (const std::int64_t run : runs) {

@@ -24,6 +24,8 @@ using Phase = PruneProgress::Phase;
 constexpr std::int64_t window = 1'000;
 constexpr std::int64_t max_records = 50;
 constexpr std::int64_t max_events = 1'000;
+// Tool calls of removed runs, except that one run is always removed as a whole.
+constexpr std::int64_t max_calls_of_runs = 10'000;
 // Runs of executions removed in one batch, except that one execution is always removed as a whole.
 constexpr std::int64_t max_runs_of_executions = 200;
 // Longer than a batch takes, so that a prune is lost only with its daemon.
@@ -60,7 +62,10 @@ void remove_run(Transaction& transaction, const std::string& host, std::int64_t 
   session.write_any(Sql::removals_of_unstarted_run, {{"run", run}, {"host", host}});
   session.write_any(Sql::prune_attempts_of_run, {{"run", run}});
   session.write_any(Sql::prune_recoveries_of_run, {{"run", run}});
-  session.write_any(Sql::prune_approvals_of_run, {{"run", run}});
+  for (const Sql statement : {Sql::prune_calls_of_run, Sql::prune_agent_sessions_of_run, Sql::prune_grants_of_run,
+                              Sql::prune_approvals_of_run}) {
+    session.write_any(statement, {{"run", run}});
+  }
   session.write(Sql::prune_run, {{"run", run}});
 }
 
@@ -68,7 +73,8 @@ void remove_execution(Session& session, std::int64_t execution) {
   session.write_any(Sql::removals_of_execution, {{"execution", execution}});
   for (const Sql statement :
        {Sql::removals_of_patches, Sql::removals_of_branch, Sql::prune_attempts_of_execution,
-        Sql::prune_recoveries_of_execution, Sql::prune_history, Sql::prune_nodes, Sql::prune_approvals_of_execution,
+        Sql::prune_recoveries_of_execution, Sql::prune_history, Sql::prune_nodes, Sql::prune_calls_of_execution,
+        Sql::prune_agent_sessions_of_execution, Sql::prune_grants_of_execution, Sql::prune_approvals_of_execution,
         Sql::prune_loops, Sql::prune_patches, Sql::prune_branch, Sql::prune_phases, Sql::tasks_leave_execution,
         Sql::prune_runs_of_execution}) {
     session.write_any(statement, {{"execution", execution}});
@@ -136,11 +142,16 @@ PruneProgress prune_runs(Transaction& transaction, const RetentionTerms& terms, 
                              {"before", before},
                              {"keep_failed", terms.keep_failed ? 1 : 0},
                              {"most", max_records}});
+  std::int64_t calls = 0;
   for (const std::int64_t run : runs) {
+    calls += session.query_number(Sql::call_ordinal, {{"run", run}});
     if (!terms.is_dry_run) remove_run(transaction, terms.host, run);
+    ++progress.counts.runs;
+    progress.after = run;
+    if (calls >= max_calls_of_runs) break;
   }
-  progress.counts.runs += std::ssize(runs);
-  progress.after = std::ssize(runs) < max_records ? upto : runs.back();
+  const bool is_through = runs.empty() || (std::ssize(runs) < max_records && progress.after == runs.back());
+  if (is_through) progress.after = upto;
   return progress;
 }
 

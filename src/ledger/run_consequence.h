@@ -20,7 +20,8 @@ struct RunConsequence {
     type,
     // The process is alive and must be ended; the reason is stored.
     end_process,
-    // The process has ended with 90 while its tool calls waited, and none of them waits any more: the next attempt starts
+    // The process has ended with 90 while its tool calls waited, and none of them waits any more: the next attempt
+    // starts
     // without a grant (APR-8).
     resume_released,
     // The run has ended.

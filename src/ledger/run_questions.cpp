@@ -8,6 +8,8 @@
 #include "json/describe.h"
 #include "ledger/ending.h"
 #include "ledger/risk.h"
+#include "ledger/tool_calls.h"
+#include "ledger/waiting.h"
 #include "store/runs.h"
 
 namespace reeve::ledger {
@@ -22,37 +24,6 @@ using store::Sql;
 namespace {
 
 using Kind = RunConsequence::Kind;
-
-bool is_attempt_alive(Transaction& transaction, base::RunId run, int attempt) {
-  bool is_alive = false;
-  transaction.session().query(Sql::attempt_load, {{"run", run.number()}, {"attempt", attempt}}, [&](const Row& row) {
-    is_alive = row.word<model::AttemptState>(0) != model::AttemptState::ended;
-  });
-  return is_alive;
-}
-
-void use_now(Transaction& transaction, const model::Approval& approval, model::ApprovalUse use,
-             std::optional<std::string> reason) {
-  transaction.session().write(Sql::approval_use, {{"use", use}, {"approval", approval.approval_id.number()}});
-  Value data = Value::object();
-  data.set("approval_id", Value::string(approval.approval_id.text()));
-  data.set("attempt", Value::integer(approval.attempt));
-  data.set("digest", json::to_value(approval.digest));
-  if (reason) data.set("reason", Value::string(*reason));
-  const bool is_used = use == model::ApprovalUse::used;
-  transaction.record(is_used ? model::AuditKind::approval_used : model::AuditKind::approval_voided, "reeve", data);
-}
-
-model::Approval closed(const store::ApprovalRow& row, const Closing& closing, base::WallTime now) {
-  model::Approval approval = row.approval;
-  approval.status = closing.status;
-  approval.chosen_value = closing.chosen_value;
-  approval.answer = closing.answer;
-  approval.comment = closing.comment;
-  approval.decided_by = closing.decided_by;
-  approval.decided_at = now;
-  return approval;
-}
 
 std::optional<store::ApprovalRow> find_one(store::Session& session, Sql statement, base::RunId run, int attempt) {
   std::optional<store::ApprovalRow> found;
@@ -108,7 +79,7 @@ Asked ask_for_run(Transaction& transaction, base::RunId id, RunQuestion question
   const store::RunRow row = lock_run(transaction, id);
   if (is_final(row.run.status) || !is_current(transaction, row.run, question.claim)) return {};
   const auto ignore = [](const Row&) {};
-  if (transaction.session().query(Sql::approvals_of_run, {{"run", id.number()}}, ignore) > 0) return {row.run, {}};
+  if (transaction.session().query(Sql::questions_of_run, {{"run", id.number()}}, ignore) > 0) return {row.run, {}};
   Asked asked{.run = row.run};
   if (row.run.status != RunStatus::waiting_approval) {
     asked.run = move_run(transaction, id, {.to = RunStatus::waiting_approval, .outcome = row.run.outcome});
@@ -138,12 +109,14 @@ void record_refused_questions(Transaction& transaction, const model::Run& run, s
   data.set("question", Value::string(first));
   data.set("count", Value::integer(static_cast<std::int64_t>(count)));
   data.set("reason", Value::string("another question of this run is still open"));
-  transaction.tell(model::EventKind::policy_denied, data, {.execution = run.execution_id});
-  transaction.record(model::AuditKind::policy_denied, "reeve", data);
+  transaction.record(model::AuditKind::question_refused, "reeve", data);
+  tell_reason(transaction, run,
+              fmt::format("{} question{} refused: another one is still open", count, count == 1 ? " was" : "s were"));
 }
 
 std::optional<RunConsequence> follow_answer(Transaction& transaction, const store::ApprovalRow& row,
                                             const Closing& closing) {
+  if (row.approval.kind == model::ApprovalKind::tool_call) return follow_call_answer(transaction, row, closing);
   if (row.approval.kind != model::ApprovalKind::question || !row.approval.tool_run_id) return std::nullopt;
   const base::RunId id = *row.approval.tool_run_id;
   const store::RunRow asked = lock_run(transaction, id);
@@ -151,10 +124,10 @@ std::optional<RunConsequence> follow_answer(Transaction& transaction, const stor
   const bool is_awaited = asked.run.status == RunStatus::waiting_approval && asked.run.attempt == row.approval.attempt;
   if (!is_awaited) return std::nullopt;
   RunConsequence consequence{
-      .run = asked.run, .approval = closed(row, closing, transaction.now()), .prompt = row.prompt};
+      .run = asked.run, .approval = make_closed(row, closing, transaction.now()), .prompt = row.prompt};
   const bool is_expired = closing.status == ApprovalStatus::expired;
   const bool is_approved = closing.status == ApprovalStatus::approved;
-  if (!is_attempt_alive(transaction, id, asked.run.attempt)) {
+  if (!is_attempt_alive(transaction.session(), id, asked.run.attempt)) {
     consequence.kind = is_approved ? Kind::start_next : Kind::over;
     if (is_approved) return consequence;
     const RunMove move{.to = RunStatus::failed,
@@ -172,11 +145,11 @@ std::optional<RunConsequence> follow_answer(Transaction& transaction, const stor
     consequence.kind = Kind::end_process;
     return consequence;
   }
-  consequence.run = move_run(transaction, id, {.to = RunStatus::running}).value();
+  consequence.run = continue_run(transaction, asked.run);
   consequence.kind = row.approval.delivery == Delivery::terminal ? Kind::type : Kind::go_on;
   if (is_approved && row.approval.delivery == Delivery::live) {
     // The tool can read the answer from this commit on.
-    use_now(transaction, row.approval, model::ApprovalUse::used, std::nullopt);
+    write_use(transaction, row.approval, model::ApprovalUse::used, row.approval.attempt);
     consequence.approval.use = model::ApprovalUse::used;
   }
   return consequence;
@@ -184,18 +157,21 @@ std::optional<RunConsequence> follow_answer(Transaction& transaction, const stor
 
 std::optional<model::Run> withdraw_question(Transaction& transaction, base::ApprovalId id, const std::string& reason) {
   const auto row = lock_question(transaction, id);
-  if (!row || row->approval.status != ApprovalStatus::pending || !row->approval.tool_run_id) return std::nullopt;
+  const bool is_open = row && row->approval.status == ApprovalStatus::pending && row->approval.tool_run_id &&
+                       row->approval.kind == model::ApprovalKind::question;
+  if (!is_open) return std::nullopt;
   close_question(transaction, *row, {.reason = reason});
   const store::RunRow run = lock_run(transaction, *row->approval.tool_run_id);
   if (run.run.status != RunStatus::waiting_approval) return run.run;
-  return move_run(transaction, run.run.tool_run_id, {.to = RunStatus::running});
+  return continue_run(transaction, run.run);
 }
 
 void record_read(Transaction& transaction, base::ApprovalId id) {
   const auto row = lock_question(transaction, id);
-  const bool is_open = row && row->is_settled && row->approval.status == ApprovalStatus::approved &&
+  const bool is_open = row && row->is_settled && row->approval.kind == model::ApprovalKind::question &&
+                       row->approval.status == ApprovalStatus::approved &&
                        row->approval.use == model::ApprovalUse::unused;
-  if (is_open) use_now(transaction, row->approval, model::ApprovalUse::used, std::nullopt);
+  if (is_open) write_use(transaction, row->approval, model::ApprovalUse::used, row->approval.attempt);
 }
 
 void record_typed(Transaction& transaction, base::ApprovalId id, bool is_typed) {
@@ -204,7 +180,8 @@ void record_typed(Transaction& transaction, base::ApprovalId id, bool is_typed) 
       row && row->approval.status == ApprovalStatus::approved && row->approval.use == model::ApprovalUse::unused;
   if (!is_open) return;
   const auto reason = is_typed ? std::nullopt : std::optional<std::string>("nothing was typed");
-  use_now(transaction, row->approval, is_typed ? model::ApprovalUse::used : model::ApprovalUse::void_, reason);
+  write_use(transaction, row->approval, is_typed ? model::ApprovalUse::used : model::ApprovalUse::void_,
+            row->approval.attempt, reason);
 }
 
 void void_grants(Transaction& transaction, base::RunId run, const std::string& reason) {
@@ -213,7 +190,7 @@ void void_grants(Transaction& transaction, base::RunId run, const std::string& r
                               [&](const Row& row) { open.emplace_back(row.integer(0)); });
   for (const base::ApprovalId id : open) {
     const auto row = lock_question(transaction, id);
-    if (row) use_now(transaction, row->approval, model::ApprovalUse::void_, reason);
+    if (row) write_use(transaction, row->approval, model::ApprovalUse::void_, row->approval.attempt, reason);
   }
 }
 
@@ -221,9 +198,10 @@ std::optional<store::ApprovalRow> find_question_of(store::Session& session, base
   return find_one(session, Sql::approval_of_attempt, run, attempt);
 }
 
-std::vector<model::Approval> find_approvals_of(store::Session& session, base::RunId run, std::int64_t most) {
+std::vector<model::Approval> find_approvals_of(store::Session& session, base::RunId run, std::int64_t most,
+                                               std::optional<model::ApprovalKind> kind) {
   std::vector<model::Approval> found;
-  session.query(Sql::approvals_of_run_all, {{"run", run.number()}, {"most", most}},
+  session.query(Sql::approvals_of_run_all, {{"run", run.number()}, {"kind", kind}, {"most", most}},
                 [&](const Row& row) { found.push_back(store::read_approval(row).approval); });
   return found;
 }

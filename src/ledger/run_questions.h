@@ -56,7 +56,7 @@ struct Asked {
   // APR-9: empty if another question of the attempt is open.
   std::optional<model::Approval> approval;
 };
-// APR-9: recorded and reported, all in one entry.
+// APR-9: recorded and reported, all in one entry. This is no policy event.
 void record_refused_questions(Transaction& transaction, const model::Run& run, std::size_t count,
                               const std::string& first);
 Asked ask_for_run(Transaction& transaction, base::RunId run, RunQuestion question);
@@ -79,8 +79,9 @@ void void_grants(Transaction& transaction, base::RunId run, const std::string& r
 
 // The attempt's last question that is answered by a restart or over its socket.
 std::optional<store::ApprovalRow> find_question_of(store::Session& session, base::RunId run, int attempt);
-// Newest first, at most `most`.
-std::vector<model::Approval> find_approvals_of(store::Session& session, base::RunId run, std::int64_t most);
+// Newest first, at most `most`; of all kinds, or of one.
+std::vector<model::Approval> find_approvals_of(store::Session& session, base::RunId run, std::int64_t most,
+                                               std::optional<model::ApprovalKind> kind = {});
 
 // APR-13: granted, but the next attempt has not started.
 struct GrantedRun {

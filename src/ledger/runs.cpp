@@ -8,6 +8,8 @@
 #include "json/describe.h"
 #include "ledger/approvals.h"
 #include "ledger/run_questions.h"
+#include "ledger/tool_calls.h"
+#include "ledger/waiting.h"
 #include "store/runs.h"
 #include "store/stored_project.h"
 
@@ -105,15 +107,16 @@ void end_attempt(Transaction& transaction, const model::Run& run, int attempt, c
                                                      {"attempt", attempt}});
 }
 
-void close_questions(Transaction& transaction, base::RunId run, const std::string& reason) {
+void close_questions(Transaction& transaction, const model::Run& run, int attempt, const std::string& reason) {
+  leave_calls(transaction, run, attempt, false);
   std::vector<base::ApprovalId> open;
-  transaction.session().query(Sql::approvals_of_run, {{"run", run.number()}},
+  transaction.session().query(Sql::approvals_of_run, {{"run", run.tool_run_id.number()}},
                               [&](const Row& row) { open.emplace_back(row.integer(0)); });
   for (const base::ApprovalId id : open) {
     const auto asked = lock_question(transaction, id);
     if (asked) close_question(transaction, *asked, {.reason = reason});
   }
-  void_grants(transaction, run, reason);
+  void_grants(transaction, run.tool_run_id, reason);
 }
 
 void insert_attempt(Transaction& transaction, base::RunId id, int attempt, const AttemptStart& start) {
@@ -198,17 +201,23 @@ std::optional<model::Run> move_run(Transaction& transaction, base::RunId id, con
   if (is_over || move.to == RunStatus::queued || move.ends_attempt) {
     end_attempt(transaction, row.run, row.run.attempt, move);
   }
-  if (is_over) close_questions(transaction, id, "the run that asked has ended");
+  if (is_over) close_questions(transaction, row.run, row.run.attempt, "the run that asked has ended");
+  // A run that goes back to the queue has no process that could receive an answer.
+  if (move.to == RunStatus::queued) leave_calls(transaction, row.run, row.run.attempt, false);
   return row.run;
 }
 
 bool warn_of_run(Transaction& transaction, base::RunId id, const AttemptClaim& claim, const std::string& reason) {
   const auto row = store::find_run(transaction.session(), id);
   if (!row || !is_current(transaction, row->run, claim)) return false;
-  model::Run told = row->run;
+  tell_reason(transaction, row->run, reason);
+  return true;
+}
+
+void tell_reason(Transaction& transaction, const model::Run& run, const std::string& reason) {
+  model::Run told = run;
   told.reason = reason;
   tell_run(transaction, told);
-  return true;
 }
 
 std::optional<model::Run> pause_run(Transaction& transaction, base::RunId id, const AttemptClaim& claim,
@@ -220,9 +229,7 @@ std::optional<model::Run> pause_run(Transaction& transaction, base::RunId id, co
   const auto text = row.run.paused_at ? std::optional(base::format_time(*row.run.paused_at)) : std::nullopt;
   transaction.session().write(Sql::run_pause, {{"paused_at", text}, {"run", id.number()}, {"version", row.version}});
   if (pausing.is_paused) hold_clock(transaction, id, claim, pausing.time_left_ms);
-  model::Run told = row.run;
-  told.reason = fmt::format("{} by {}", pausing.is_paused ? "paused" : "resumed", pausing.by);
-  tell_run(transaction, told);
+  tell_reason(transaction, row.run, fmt::format("{} by {}", pausing.is_paused ? "paused" : "resumed", pausing.by));
   return row.run;
 }
 
@@ -240,9 +247,7 @@ std::optional<model::Run> limit_run(Transaction& transaction, base::RunId id, co
                                                    {"time_left_ms", limiting.time_left_ms},
                                                    {"run", id.number()},
                                                    {"attempt", claim.attempt}});
-  model::Run told = row.run;
-  told.reason = limiting.reason;
-  tell_run(transaction, told);
+  tell_reason(transaction, row.run, limiting.reason);
   return row.run;
 }
 
@@ -251,6 +256,10 @@ AttemptResult begin_attempt(Transaction& transaction, base::RunId id, const Atte
   // A run that waited for a usage limit is also queued, but has had attempts (RUN-18).
   const bool is_first = !row.run.started_at;
   const int attempt = is_first ? row.run.attempt : row.run.attempt + 1;
+  REEVE_ASSERT(!(start.grant && start.resumes_released));
+  if (start.resumes_released && !may_resume_released(transaction, row.run)) {
+    return {{}, {}, engine::GrantRefusal::not_granted};
+  }
   if (start.grant) {
     // A grant belongs to the attempt that asked.
     const auto used =
@@ -275,7 +284,7 @@ std::optional<int> rerun_attempt(Transaction& transaction, base::RunId id, const
   if (!is_current(transaction, row.run, lost)) return std::nullopt;
   end_attempt(transaction, row.run, lost.attempt, {});
   // Its open questions are closed: the new attempt asks again.
-  close_questions(transaction, id, "the attempt that asked was lost");
+  close_questions(transaction, row.run, lost.attempt, "the attempt that asked was lost");
   const int attempt = lost.attempt + 1;
   if (row.run.status == RunStatus::running) {
     // RUN-2 has no transition from a status to itself: only the attempt number changes.

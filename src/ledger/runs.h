@@ -82,6 +82,9 @@ struct KeeperIdentity {
 // Sends a warning event about a run without changing its status (RUN-5). False if the claim is no longer current.
 bool warn_of_run(Transaction& transaction, base::RunId id, const AttemptClaim& claim, const std::string& reason);
 
+// Sends the event of the run's status again, with a reason.
+void tell_reason(Transaction& transaction, const model::Run& run, const std::string& reason);
+
 // A person pauses a live attempt or lets it continue: stored before anything is done to its processes.
 struct RunPausing {
   bool is_paused = true;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/call_gate.h"
+#include "ledger/questions.h"
 #include "ledger/run_consequence.h"
 #include "ledger/runs.h"
 #include "model/approval.h"

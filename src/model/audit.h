@@ -17,6 +17,8 @@ enum class AuditKind {
   // A direct SQL update was reverted: it left a row that no decision can produce (APR-6).
   outside_update_voided,
   policy_denied,
+  // A further question of an attempt whose first one is still open (APR-9).
+  question_refused,
   // A tool call was allowed or denied without a person (TOOL-7); rules that deny are `policy_denied`.
   tool_call_decided,
   // Standing grants (TOOL-8).
@@ -30,8 +32,8 @@ enum class AuditKind {
   imported
 };
 REEVE_DESCRIBE_ENUM(AuditKind, approval_requested, approval_granted, approval_rejected, approval_expired, approval_used,
-                    approval_voided, decision_refused, outside_update_voided, policy_denied, tool_call_decided,
-                    grant_created, grant_revoked, token_created, token_revoked, sign_in, imported)
+                    approval_voided, decision_refused, outside_update_voided, policy_denied, question_refused,
+                    tool_call_decided, grant_created, grant_revoked, token_created, token_revoked, sign_in, imported)
 
 // Progress of a run attempt (DESIGN's spawn protocol): `assigned` to a keeper, `spawned`: it may have started, `ended`.
 enum class AttemptState { assigned, spawned, ended };

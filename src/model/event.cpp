@@ -19,7 +19,6 @@ constexpr std::array aliases = {
     Alias{"task_execution_timeout", tool_status_change},
     Alias{"run.*", tool_status_change},
     Alias{"approval_requested", approval_needed},
-    Alias{"tool_approval_pending", approval_needed},
     Alias{"approval_resolved", approval_status_change},
     Alias{"approval_granted", approval_status_change},
     Alias{"approval_rejected", approval_status_change},

@@ -12,6 +12,8 @@ enum class EventKind {
   tool_status_change,
   tool_output,
   approval_needed,
+  // A tool call waits for a person; its approval sends `approval_needed` as well.
+  tool_approval_pending,
   approval_status_change,
   agent_state_change,
   phase_start,
@@ -22,9 +24,9 @@ enum class EventKind {
   patch_state_change,
   policy_denied
 };
-REEVE_DESCRIBE_ENUM(EventKind, tool_status_change, tool_output, approval_needed, approval_status_change,
-                    agent_state_change, phase_start, phase_complete, task_complete, node_status_change,
-                    execution_status_change, patch_state_change, policy_denied)
+REEVE_DESCRIBE_ENUM(EventKind, tool_status_change, tool_output, approval_needed, tool_approval_pending,
+                    approval_status_change, agent_state_change, phase_start, phase_complete, task_complete,
+                    node_status_change, execution_status_change, patch_state_change, policy_denied)
 
 // The event kind that a subscriber means by a name: the kind's own name, or one that the seeds use for it, including
 // `phase_start:coding` and `run.failed`. Nullopt for an unknown name. Names that cover only some events of a kind

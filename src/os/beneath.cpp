@@ -20,11 +20,12 @@ Folder Folder::open(const std::string& path, Links links) {
   return Folder(std::move(fd));
 }
 
-std::expected<Fd, int> Folder::open_file(const std::string& name, int flags, mode_t mode) const {
+std::expected<Fd, int> Folder::open_file(const std::string& name, int flags, mode_t mode, Mounts mounts) const {
   open_how how{};
   how.flags = static_cast<std::uint64_t>(flags) | O_CLOEXEC;
   how.mode = (flags & O_CREAT) != 0 ? mode : 0;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+  if (mounts == Mounts::refused) how.resolve |= RESOLVE_NO_XDEV;
   while (true) {
     const long fd = ::syscall(SYS_openat2, fd_.get(), name.c_str(), &how, sizeof(how));
     if (fd >= 0) return Fd(static_cast<int>(fd));
@@ -33,8 +34,8 @@ std::expected<Fd, int> Folder::open_file(const std::string& name, int flags, mod
   }
 }
 
-std::expected<Folder, int> Folder::open_folder(const std::string& name) const {
-  auto fd = open_file(name, O_PATH | O_DIRECTORY);
+std::expected<Folder, int> Folder::open_folder(const std::string& name, Mounts mounts) const {
+  auto fd = open_file(name, O_PATH | O_DIRECTORY, 0, mounts);
   if (!fd) return std::unexpected(fd.error());
   return Folder(std::move(*fd));
 }

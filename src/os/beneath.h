@@ -14,12 +14,15 @@ class Folder {
  public:
   // Whether the last component of the path may be a symlink.
   enum class Links { refused, followed };
+  // Whether a path may lead into another mount.
+  enum class Mounts { refused, crossed };
   // Throws `os.failed`.
   static Folder open(const std::string& path, Links links = Links::refused);
 
   // Opens a file beneath the folder, like open(2); returns the error number on failure.
-  std::expected<Fd, int> open_file(const std::string& name, int flags, mode_t mode = 0600) const;
-  std::expected<Folder, int> open_folder(const std::string& name) const;
+  std::expected<Fd, int> open_file(const std::string& name, int flags, mode_t mode = 0600,
+                                   Mounts mounts = Mounts::crossed) const;
+  std::expected<Folder, int> open_folder(const std::string& name, Mounts mounts = Mounts::crossed) const;
   // True if the folder now exists, whether created or already present.
   bool make_folder(const std::string& name, mode_t mode = 0700) const;
   // Replaces by rename: readers see either the old file or the complete new one.

@@ -206,6 +206,14 @@ void Daemon::make_parts() {
   isolation_ = std::make_unique<Isolation>(*context_);
   driver_ = std::make_unique<ExecutionDriver>(NodeExecutor::Parts{*context_, *supervisor_, *sandbox_, *isolation_});
   approvals_ = std::make_unique<Approvals>(*context_, *supervisor_, *driver_);
+  call_grants_ = std::make_unique<CallGrants>(*context_, *approvals_, [this](const std::string& project) {
+    auto config = options_.reload(project);
+    if (!config) throw config.error();
+    return std::move(config->policies);
+  });
+  call_gate_ = std::make_unique<CallGate>(*context_, *supervisor_, call_grants_->facts());
+  printed_calls_ =
+      std::make_unique<PrintedCalls>(*context_, *supervisor_, *approvals_, *call_gate_, call_grants_->facts());
   const bool is_shared = store_kind_ == "postgresql";
   pruner_ = std::make_unique<Pruner>(*context_, *isolation_, is_shared ? Pruner::Store::shared : Pruner::Store::own,
                                      [this] { return options_.reload({}); });
@@ -306,6 +314,9 @@ Daemon::~Daemon() {
   }
   isolation_.reset();
   // Results that the two threads still deliver are posted to a loop that no longer runs.
+  printed_calls_.reset();
+  call_gate_.reset();
+  call_grants_.reset();
   approvals_.reset();
   driver_.reset();
   supervisor_.reset();

@@ -14,6 +14,9 @@
 #include "runtime/approvals/approvals.h"
 #include "runtime/events/event_hub.h"
 #include "runtime/executions/execution_driver.h"
+#include "runtime/gate/call_gate.h"
+#include "runtime/gate/call_grants.h"
+#include "runtime/gate/printed_calls.h"
 #include "runtime/inbox/inbox.h"
 #include "runtime/isolation/isolation.h"
 #include "runtime/loop/side_thread.h"
@@ -73,6 +76,8 @@ class Daemon {
   // Whether a tool with `sandbox: guard` can be started.
   SandboxProbe& sandbox() noexcept { return *sandbox_; }
   Approvals& approvals() noexcept { return *approvals_; }
+  CallGate& call_gate() noexcept { return *call_gate_; }
+  CallGrants& call_grants() noexcept { return *call_grants_; }
   ExecutionDriver& driver() noexcept { return *driver_; }
   Isolation& isolation() noexcept { return *isolation_; }
   SideThread& side() noexcept { return *side_; }
@@ -142,7 +147,7 @@ class Daemon {
   void on_events_published();
   void on_store_polled();
   void on_log_lines_written(const std::string& lines);
-  void on_call_printed(const CallPrinted& event);
+  void on_run_changed(const model::Run& run);
   void notify_execution_followers(const std::set<base::ExecutionId>& changed);
   // On the store thread.
   void publish(std::span<const ledger::StoredEvent> events);
@@ -200,6 +205,9 @@ class Daemon {
   std::unique_ptr<Isolation> isolation_;
   std::unique_ptr<ExecutionDriver> driver_;
   std::unique_ptr<Approvals> approvals_;
+  std::unique_ptr<CallGrants> call_grants_;
+  std::unique_ptr<CallGate> call_gate_;
+  std::unique_ptr<PrintedCalls> printed_calls_;
   std::unique_ptr<Notifier> notifier_;
   // The state of the config files when the `notify` entries were read; empty before that.
   std::string notify_stamp_;

@@ -9,6 +9,7 @@
 #include "ledger/claims.h"
 #include "ledger/patches.h"
 #include "ledger/run_questions.h"
+#include "runtime/gate/call_grants.h"
 #include "runtime/loop/store_task.h"
 #include "spec/pipeline_graph.h"
 
@@ -59,7 +60,8 @@ std::optional<Approval> find_stored(store::Session& session, base::RunId run, co
     auto found = store::find_approval(session, *id);
     if (found && found->approval.tool_run_id == run) return std::move(found->approval);
   }
-  for (Approval& approval : ledger::find_approvals_of(session, run, max_approvals_of_run)) {
+  for (Approval& approval :
+       ledger::find_approvals_of(session, run, max_approvals_of_run, model::ApprovalKind::question)) {
     if (approval.tool_ref == name) return std::move(approval);
   }
   return std::nullopt;
@@ -306,6 +308,56 @@ void Queries::get_patch(base::PatchId id, Done<model::Patch> done) const {
 void Queries::list_patches(const store::PatchFilter& filter, Done<std::vector<model::Patch>> done) const {
   ask_store(
       ledger_, loop_, [filter](Transaction& transaction) { return store::list_patches(transaction.session(), filter); },
+      std::move(done));
+}
+
+void Queries::get_call(base::CallId id, Done<model::ToolCall> done) const {
+  ask_store(
+      ledger_, loop_,
+      [id](Transaction& transaction) {
+        auto found = store::find_call(transaction.session(), id);
+        if (!found) {
+          throw Error(ErrorCode::call_not_found, fmt::format("there is no tool call {}", id.text()),
+                      "`reeve calls` lists them");
+        }
+        return std::move(found->call);
+      },
+      std::move(done));
+}
+
+void Queries::find_run_of_call(base::CallId id, Done<std::optional<base::RunId>> done) const {
+  ask_store(
+      ledger_, loop_,
+      [id](Transaction& transaction) {
+        const auto found = store::find_call(transaction.session(), id);
+        return found ? std::optional(found->call.tool_run_id) : std::nullopt;
+      },
+      std::move(done));
+}
+
+void Queries::list_calls(const store::CallFilter& filter, Done<std::vector<model::ToolCall>> done) const {
+  ask_store(
+      ledger_, loop_, [filter](Transaction& transaction) { return store::list_calls(transaction.session(), filter); },
+      std::move(done));
+}
+
+void Queries::get_grant(base::GrantId id, Done<model::Grant> done) const {
+  ask_store(
+      ledger_, loop_,
+      [id](Transaction& transaction) {
+        auto found = store::find_grant(transaction.session(), id);
+        if (!found) throw grant_not_found(id);
+        return std::move(*found);
+      },
+      std::move(done));
+}
+
+void Queries::list_grants(const store::GrantFilter& filter, Done<std::vector<model::Grant>> done) const {
+  ask_store(
+      ledger_, loop_,
+      [filter](Transaction& transaction) {
+        return store::list_grants(transaction.session(), filter, transaction.now());
+      },
       std::move(done));
 }
 

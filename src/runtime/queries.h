@@ -19,6 +19,7 @@
 #include "store/projects.h"
 #include "store/runs.h"
 #include "store/tasks.h"
+#include "store/tool_calls.h"
 #include "wire/pipeline_record.h"
 
 namespace reeve::runtime {
@@ -115,6 +116,12 @@ class Queries {
 
   void get_patch(base::PatchId id, Done<model::Patch> done) const;
   void list_patches(const store::PatchFilter& filter, Done<std::vector<model::Patch>> done) const;
+
+  void get_call(base::CallId id, Done<model::ToolCall> done) const;
+  void find_run_of_call(base::CallId id, Done<std::optional<base::RunId>> done) const;
+  void list_calls(const store::CallFilter& filter, Done<std::vector<model::ToolCall>> done) const;
+  void get_grant(base::GrantId id, Done<model::Grant> done) const;
+  void list_grants(const store::GrantFilter& filter, Done<std::vector<model::Grant>> done) const;
 
   void get_task(base::TaskId id, Done<model::Task> done) const;
   void list_tasks(const store::TaskFilter& filter, Done<std::vector<model::Task>> done) const;

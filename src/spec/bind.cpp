@@ -169,6 +169,36 @@ void Binder::read(const YamlNode& node, model::OnPrompt& out) {
   }
 }
 
+namespace {
+
+// A text, a list of texts, or a list of such lists; a number counts as text. Null for anything else.
+base::Value condition_value(const YamlNode& node, int depth) {
+  if (node.kind == YamlKind::scalar && !node.is_null()) return base::Value::string(node.text);
+  if (node.kind != YamlKind::sequence || depth == 0) return {};
+  base::Value list = base::Value::array();
+  for (const YamlNode& item : node.items) {
+    base::Value value = condition_value(item, depth - 1);
+    if (value.is_null()) return {};
+    list.as_array()->push_back(std::move(value));
+  }
+  return list;
+}
+
+}  // namespace
+
+// check_config() says which of the forms a condition may have.
+void Binder::read_conditions(const YamlNode& node, model::PolicyConditions& out) {
+  if (!expect_mapping(node, no_keys)) return;
+  for (std::size_t i = 0; i < node.member_count(); ++i) {
+    base::Value value = condition_value(node.value(i), 2);
+    if (value.is_null()) {
+      report_wrong(node.value(i), "a text or a list of texts");
+      continue;
+    }
+    out.insert_or_assign(node.key(i).text, std::move(value));
+  }
+}
+
 // `require_approval`, `{policy: require_approval, when: {…}}` or, as SPEC writes it, `{require_approval, when: {…}}`.
 void Binder::read(const YamlNode& node, model::PolicyRule& out) {
   if (node.kind != YamlKind::mapping) return read(node, out.policy);
@@ -184,7 +214,7 @@ void Binder::read(const YamlNode& node, model::PolicyRule& out) {
       out.policy = *bare;
       ++policies;
     } else if (key.text == "when") {
-      read(value, out.when);
+      read_conditions(value, out.when);
     } else if (key.text == "even_if_denied") {
       read(value, out.even_if_denied);
     } else {

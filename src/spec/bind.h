@@ -77,6 +77,7 @@ class Binder {
   void read(const YamlNode& node, base::Value& out) { out = to_value(node); }
   void read(const YamlNode& node, model::OnPrompt& out);
   void read(const YamlNode& node, model::PolicyRule& out);
+  void read_conditions(const YamlNode& node, model::PolicyConditions& out);
   void read(const YamlNode& node, std::vector<model::PolicyRule>& out);
 
   template <base::DescribedEnum E>

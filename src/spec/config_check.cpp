@@ -7,6 +7,7 @@
 #include <re2/re2.h>
 
 #include "base/redaction.h"
+#include "spec/policy_check.h"
 #include "spec/references.h"
 
 namespace reeve::spec {
@@ -49,8 +50,9 @@ class ConfigCheck {
     for (const auto& [name, role] : config_.roles) check_role(name, role);
     for (const auto& [name, gate] : config_.gates) check_gate(name, gate);
     check_gate_order();
-    check_policies();
+    check_policies(config_, root_, binder_);
     check_settings();
+    check_fallbacks();
     check_worktree();
     for (std::size_t i = 0; i < config_.notify.size(); ++i) check_notification(i);
   }
@@ -148,6 +150,11 @@ class ConfigCheck {
                      "use RE2 syntax; backslashes are literal in single quotes");
     }
     check_size(tool.output_cap, at({"tools", name, "output_cap"}));
+    if (tool.speaks == model::Speaks::reeve && tool.mode != model::RunMode::stream) {
+      binder_.report(at({"tools", name, "speaks"}), ErrorCode::config_not_stream,
+                     "`speaks: reeve` needs `mode: stream`: replies to tool calls go to standard input",
+                     "add `mode: stream`, or remove `speaks`");
+    }
   }
 
   void check_role(const std::string& name, const model::Role& role) {
@@ -212,59 +219,6 @@ class ConfigCheck {
         "remove one of the dependencies");
   }
 
-  void check_rules(const std::string& tool, const std::vector<model::PolicyRule>& rules, const YamlNode& place,
-                   bool is_denied) {
-    if (rules.empty() && place.kind == YamlKind::sequence) {
-      binder_.report(place, ErrorCode::config_no_rule, fmt::format("no rule for {}", base::quoted(tool)),
-                     "add a rule, or remove the key");
-    }
-    for (const model::PolicyRule& rule : rules) {
-      if (is_denied && rule.policy != model::Policy::deny && !rule.even_if_denied) {
-        binder_.report(
-            place, ErrorCode::config_loosens_deny,
-            fmt::format("{} is denied; this rule would allow it", base::quoted(tool)),
-            fmt::format("if that is intended, write {{policy: {}, even_if_denied: true}}", base::spell(rule.policy)));
-      }
-      if (tool == "shell_execute" && rule.policy == model::Policy::auto_approve && !rule.when.empty()) {
-        binder_.report(place, ErrorCode::config_shell_pattern, "shell commands cannot be approved by pattern",
-                       "use `require_approval`, or give the agent a dedicated tool for this");
-      }
-    }
-  }
-
-  static bool is_denied_by_default(const std::string& tool) {
-    const auto found = model::default_policies().find(tool);
-    return found != model::default_policies().end() && found->second == model::Policy::deny;
-  }
-
-  // For example, S4: a witness may not write files.
-  static bool is_denied_to_role_by_default(const std::string& role, const std::string& tool) {
-    const auto of_role = model::default_role_policies().find(role);
-    if (of_role == model::default_role_policies().end()) return false;
-    const auto found = of_role->second.find(tool);
-    return found != of_role->second.end() && found->second == model::Policy::deny;
-  }
-
-  void check_policies() {
-    for (const auto& [tool, rules] : config_.policies.tools) {
-      check_rules(tool, rules, at({"policies", "tools", tool}), is_denied_by_default(tool));
-    }
-    for (const auto& [role, tools] : config_.policies.roles) {
-      const YamlNode* key = at({"policies", "roles"}).find_key(role);
-      spec::check_role(role, config_, key != nullptr ? *key : root_, binder_);
-      for (const auto& [tool, rules] : tools) {
-        const auto set = config_.policies.tools.find(tool);
-        const bool is_denied_by_role = is_denied_to_role_by_default(role, tool);
-        const bool is_denied = set == config_.policies.tools.end()
-                                   ? is_denied_by_default(tool)
-                                   : std::ranges::any_of(set->second, [](const model::PolicyRule& rule) {
-                                       return rule.policy == model::Policy::deny;
-                                     });
-        check_rules(tool, rules, at({"policies", "roles", role, tool}), is_denied || is_denied_by_role);
-      }
-    }
-  }
-
   void check_settings() {
     using std::chrono::milliseconds;
     const model::Supervision& s = config_.supervision;
@@ -318,6 +272,15 @@ class ConfigCheck {
     base::Problem& problem = binder_.report(place, code, std::move(message));
     problem.allowed = allowed;
     if (problem.place) problem.place->source_line.clear();
+  }
+
+  void check_fallbacks() {
+    for (const auto& [tool, others] : config_.agents.fallback_tools) {
+      const bool is_named = !tool.empty() && !others.empty() && std::ranges::find(others, "") == others.end();
+      if (is_named) continue;
+      binder_.report(at({"agents", "fallback_tools", tool}), ErrorCode::config_bad_fallback,
+                     fmt::format("{} has no alternative", base::quoted(tool)), "name the tools to use instead: [grep]");
+    }
   }
 
   void check_worktree() {

@@ -149,7 +149,7 @@ policies:
 )")})
                                    .config();
   const auto& tools = config.policies.tools;
-  EXPECT_EQ(tools.at("file_write").front().when.at("path"), "src/**");
+  EXPECT_EQ(tools.at("file_write").front().when.at("path"), base::Value::string("src/**"));
   EXPECT_EQ(tools.at("file_write").front().policy, model::Policy::require_approval);
   EXPECT_EQ(tools.at("git_push").size(), 2);
   EXPECT_TRUE(tools.at("file_delete").front().even_if_denied);
@@ -206,6 +206,37 @@ TEST(ConfigFile, shown_config_round_trips) {
   const model::Config config = load({.project = file("c.yaml", every_key)}).config();
   const std::string shown = json::encode(json::to_value(config));
   EXPECT_EQ(load({.project = file("again", shown)}).config(), config);
+}
+
+// TOOL-8
+TEST(ConfigFile, conditions_are_texts_lists_or_argument_vectors) {
+  const auto loaded = parse_config({.user = file("config.yaml", R"(
+policies:
+  tools:
+    shell_execute:
+      - {auto_approve, when: {argv: [git, status]}}
+      - {auto_approve, when: {argv: [[make, -j4], [ls]], program: [git log, ls], role: coder}}
+      - {deny, when: {program: python3}}
+    file_write: {auto_approve, when: {path: ["src/**", "docs/**"], mode: 1}}
+)")});
+  ASSERT_TRUE(loaded);
+  const auto& tools = loaded->config().policies.tools;
+  const auto shown = [&](std::size_t rule, const char* name) {
+    return json::encode(tools.at("shell_execute").at(rule).when.at(name));
+  };
+  EXPECT_EQ(shown(0, "argv"), R"(["git","status"])");
+  EXPECT_EQ(shown(1, "argv"), R"([["make","-j4"],["ls"]])");
+  EXPECT_EQ(shown(1, "program"), R"(["git log","ls"])");
+  EXPECT_EQ(shown(2, "program"), R"("python3")") << "a rule that denies may name any program";
+  EXPECT_EQ(tools.at("file_write").front().when.at("mode"), base::Value::string("1"));
+}
+
+// TOOL-8: the tool is never approved without saying what.
+TEST(ConfigFile, shell_without_when_is_a_warning) {
+  const auto loaded = parse_config({.user = file("config.yaml", "policies: {tools: {shell_execute: auto_approve}}\n")});
+  ASSERT_TRUE(loaded);
+  ASSERT_EQ(loaded->warnings().list().size(), 1U);
+  EXPECT_EQ(loaded->warnings().list().front().code.text(), "config.shell_pattern");
 }
 
 }  // namespace

@@ -76,15 +76,21 @@ struct PolicyRange {
 
 bool is_plain(const PolicyRule& rule) { return rule.when.empty(); }
 
+// The strictest that the rule can give: nothing approves a shell command without saying which.
+Policy outcome_of(const PolicyRule& rule, const std::string& tool) {
+  const bool never_approves = tool == "shell_execute" && is_plain(rule) && rule.policy == Policy::auto_approve;
+  return never_approves ? Policy::require_approval : rule.policy;
+}
+
 // `fallback` applies if no rule matches.
-PolicyRange range_of(const std::vector<PolicyRule>* rules, PolicyRange fallback, Policy least) {
+PolicyRange range_of(const std::string& tool, const std::vector<PolicyRule>* rules, PolicyRange fallback,
+                     Policy least) {
   if (rules == nullptr || rules->empty()) return fallback;
   const bool has_plain = std::ranges::any_of(*rules, is_plain);
   PolicyRange range = has_plain ? PolicyRange{Policy::deny, Policy::auto_approve} : fallback;
   for (const PolicyRule& rule : *rules) {
-    const Policy policy = std::max(rule.policy, least);
-    range.loosest = std::min(range.loosest, policy);
-    range.strictest = std::max(range.strictest, policy);
+    range.loosest = std::min(range.loosest, std::max(rule.policy, least));
+    range.strictest = std::max(range.strictest, std::max(outcome_of(rule, tool), least));
   }
   return range;
 }
@@ -105,10 +111,11 @@ PolicyRange range_of(const model::Policies& policies, const std::string& role, c
       fallback = least = found->second;
     }
   }
-  const PolicyRange of_tool = range_of(find_rules(policies.tools, tool), {fallback, fallback}, least);
+  const PolicyRange of_tool = range_of(tool, find_rules(policies.tools, tool), {fallback, fallback}, least);
   const auto of_role = policies.roles.find(role);
-  return of_role == policies.roles.end() ? of_tool
-                                         : range_of(find_rules(of_role->second, tool), of_tool, Policy::auto_approve);
+  return of_role == policies.roles.end()
+             ? of_tool
+             : range_of(tool, find_rules(of_role->second, tool), of_tool, Policy::auto_approve);
 }
 
 // One value that needs trust.

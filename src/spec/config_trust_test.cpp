@@ -186,9 +186,34 @@ policies:
                                                    "policies.roles.mayor.git_push", "policies.roles.deacon.git_add"));
 }
 
+// TOOL-8: what a clone says about commands and paths needs trust as well.
+TEST(ConfigTrust, a_clones_conditions_approve_nothing) {
+  const std::string text = R"(
+policies:
+  tools:
+    shell_execute: {auto_approve, when: {argv: [git, status]}}
+    file_write: [{auto_approve, when: {path: "**"}}, require_approval]
+    git_commit: {deny, when: {role: "*"}}
+  roles:
+    coder: {shell_execute: {auto_approve, when: {program: [ls]}}}
+agents: {fallback_tools: {Bash: [evil]}}
+)";
+  // A plain rule of the user approves no command, so a clone's rule would be looser.
+  for (const char* user : {"", "policies: {tools: {shell_execute: auto_approve}}\n"}) {
+    const LoadedConfig clone = load(user, text);
+    EXPECT_THAT(ignored(clone), ::testing::IsSupersetOf({"policies.tools.shell_execute", "policies.tools.file_write",
+                                                         "policies.roles.coder.shell_execute"}));
+    EXPECT_TRUE(clone.config().agents.fallback_tools.empty());
+    EXPECT_FALSE(clone.config().policies.tools.contains("file_write"));
+  }
+  const LoadedConfig loaded = load("", text, trusted);
+  EXPECT_FALSE(loaded.config().policies.tools.at("shell_execute").front().when.empty());
+  EXPECT_FALSE(loaded.config().agents.fallback_tools.empty());
+}
+
 // A role's default that is looser than the tool's rule: the mayor commits without approval.
 TEST(ConfigTrust, tool_rule_is_compared_with_every_role) {
-  const std::string user = "policies: {roles: {mayor: {git_push: [{policy: deny, when: {path: x}}]}}}\n";
+  const std::string user = "policies: {roles: {mayor: {git_push: [{policy: deny, when: {remote: x}}]}}}\n";
   EXPECT_THAT(ignored(load(user, "policies: {tools: {git_push: require_approval}}\n")),
               ElementsAre("policies.tools.git_push"))
       << "the mayor's call might be denied or need approval; which one the rule would change is unknown";

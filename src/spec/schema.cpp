@@ -8,6 +8,7 @@
 
 #include "base/enum.h"
 #include "model/policy.h"
+#include "model/run.h"
 #include "spec/key_help.h"
 #include "spec/node_blocks.h"
 
@@ -54,9 +55,15 @@ Value quantity(std::string_view pattern, bool may_be_null) {
 Value policy_rule() {
   const std::vector<std::string> policies = base::spellings<model::Policy>();
   const Value word = object_of({{"enum", strings_of(policies)}});
-  const Value when =
-      object_of({{"type", type_of({"object"}, true)},
-                 {"additionalProperties", object_of({{"type", type_of({"string", "number", "boolean"}, true)}})}});
+  const Value text = object_of({{"type", type_of({"string", "number", "boolean"}, false)}});
+  const Value texts = object_of({{"type", Value::string("array")}, {"items", text}, {"minItems", Value::integer(1)}});
+  const Value argvs = object_of({{"type", Value::string("array")}, {"items", texts}, {"minItems", Value::integer(1)}});
+  const Value sandboxes = object_of({{"enum", strings_of(base::spellings<model::Sandbox>())}});
+  const Value sandbox = any_of({sandboxes, object_of({{"type", Value::string("array")}, {"items", sandboxes}})});
+  const Value conditions = object_of({{"argv", any_of({texts, argvs})}, {"sandbox", sandbox}});
+  const Value when = object_of({{"type", type_of({"object"}, true)},
+                                {"properties", conditions},
+                                {"additionalProperties", any_of({text, texts})}});
   Value keys = object_of(
       {{"policy", word}, {"when", when}, {"even_if_denied", object_of({{"type", Value::string("boolean")}})}});
   for (const std::string& policy : policies) keys.set(policy, object_of({{"type", Value::string("null")}}));

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "model/agent_session.h"
 #include "model/grant.h"
 #include "model/tool_call.h"
 #include "store/session.h"
@@ -24,6 +25,10 @@ struct CallRow {
   // The attempt that received the answer.
   std::optional<int> taken_attempt = {};
 };
+
+CallRow read_call(const Row& row);
+// The store assigns the id. `ordinal` counts the calls of the run.
+base::CallId insert_call(Session& session, const CallRow& row, std::int64_t ordinal);
 
 struct CallFilter {
   std::optional<base::RunId> run = {};
@@ -47,5 +52,11 @@ struct GrantFilter {
 };
 std::vector<model::Grant> list_grants(Session& session, const GrantFilter& filter, base::WallTime now);
 std::optional<model::Grant> find_grant(Session& session, base::GrantId id);
+model::Grant read_grant(const Row& row);
+// The store assigns the id.
+base::GrantId insert_grant(Session& session, const model::Grant& grant);
+
+// The oldest first.
+std::vector<model::AgentSession> list_sessions(Session& session, base::RunId run);
 
 }  // namespace reeve::store

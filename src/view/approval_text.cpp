@@ -8,6 +8,7 @@
 #include "json/decode.h"
 #include "json/encode.h"
 #include "json/fields.h"
+#include "view/call_text.h"
 #include "view/patch_text.h"
 #include "view/project_names.h"
 #include "view/run_text.h"
@@ -28,16 +29,7 @@ constexpr std::size_t question_columns = 50;
 constexpr std::size_t options_columns = 30;
 constexpr std::size_t key_columns = 14;
 constexpr std::size_t max_context = 40;
-
-// Each text that overwrote a line with \r becomes a separate line.
-std::vector<std::string> safe_lines(std::string_view text) {
-  std::vector<std::string> lines;
-  std::string plain(text);
-  std::ranges::replace(plain, '\r', '\n');
-  for (const std::string_view line : base::split(plain, '\n')) lines.push_back(safe_line(line));
-  while (!lines.empty() && base::trim(lines.back()).empty()) lines.pop_back();
-  return lines;
-}
+constexpr std::size_t max_argument_lines = 400;
 
 // Collapses blanks, so that no text is pushed out of view.
 std::string on_one_line(std::string_view text) {
@@ -155,7 +147,7 @@ void describe_risk(const Approval& approval, Fields& fields, bool is_terminal) {
 }
 
 void describe_question(const Approval& approval, Fields& fields, const Style& style, bool is_terminal) {
-  fields.lines("question", safe_lines(approval.question));
+  fields.lines("question", question_lines(approval));
   if (is_terminal) fields.lines("context", context_lines(approval, style, max_context));
   describe_risk(approval, fields, is_terminal);
   std::vector<std::string> options;
@@ -214,18 +206,26 @@ void describe_node(const base::Value& arguments, Fields& fields) {
   fields.lines("inputs", lines);
 }
 
-void describe_action(const Approval& approval, const std::optional<model::Run>& run, Fields& fields, bool is_change) {
+void describe_action(const Approval& approval, const std::optional<model::Run>& run, Fields& fields, const Style& style,
+                     bool is_terminal) {
+  const bool is_change = is_terminal && approval.delivery == model::Delivery::apply;
   // A decided or expired question has no pending consequence.
   const bool is_open = approval.status == ApprovalStatus::pending;
-  if (run) {
+  const bool is_call = approval.kind == model::ApprovalKind::tool_call;
+  // A call is described by its arguments; the command of its run would be taken for it.
+  if (run && !is_call) {
     fields.line(is_open ? "would run" : "command", command_text(run->argv));
     fields.line("cwd", run->cwd);
   }
   const bool is_of_node = approval.delivery == model::Delivery::node;
   if (approval.arguments && is_of_node) describe_node(*approval.arguments, fields);
-  if (approval.arguments && !is_of_node && !is_change) fields.line("arguments", json::encode(*approval.arguments));
+  if (approval.arguments && is_call && is_terminal) {
+    fields.lines("arguments", argument_lines(*approval.arguments, style, max_argument_lines));
+  } else if (approval.arguments && !is_of_node && !is_change) {
+    fields.line("arguments", json::encode(*approval.arguments));
+  }
   fields.line("digest", approval.digest.value_or(""));
-  if (is_open) fields.line("then", delivery_text(approval.delivery));
+  if (is_open) fields.line("then", is_call ? "the agent receives the answer" : delivery_text(approval.delivery));
 }
 
 }  // namespace
@@ -264,7 +264,15 @@ std::vector<std::string> context_lines(const Approval& approval, const Style& st
   return lines;
 }
 
-std::string question_line(const Approval& approval) { return on_one_line(approval.question); }
+std::vector<std::string> question_lines(const Approval& approval) {
+  return approval.kind == model::ApprovalKind::tool_call ? exact_lines(approval.question)
+                                                         : safe_lines(approval.question);
+}
+
+std::string question_line(const Approval& approval) {
+  if (approval.kind == model::ApprovalKind::tool_call) return base::join(question_lines(approval), "; ");
+  return on_one_line(approval.question);
+}
 
 std::string options_text(const Approval& approval) {
   std::string text;
@@ -347,7 +355,7 @@ std::string approval_details(const Approval& approval, const std::optional<model
   if (!now) fields.line("context", approval.context.value_or(""));
   const bool is_change = now && approval.delivery == model::Delivery::apply && approval.arguments;
   if (is_change) describe_change(*approval.arguments, fields, style);
-  describe_action(approval, run, fields, is_change);
+  describe_action(approval, run, fields, style, now.has_value());
   fields.line("project", path_text(approval.project));
   fields.line("tool_run_id", approval.tool_run_id ? approval.tool_run_id->text() : "");
   fields.line("execution_id", approval.execution_id ? approval.execution_id->text() : "");

@@ -23,6 +23,8 @@ std::string risk_text(const model::Approval& approval);
 // The last lines of the screen that the prompt is on (RUN-10), at most `most`. Each begins with a bar, so that no line
 // can be taken for one of Reeve's.
 std::vector<std::string> context_lines(const model::Approval& approval, const Style& style, std::size_t most);
+// The question line by line; of a tool call exactly, because it says what would run.
+std::vector<std::string> question_lines(const model::Approval& approval);
 // The question on one line.
 std::string question_line(const model::Approval& approval);
 // "approve*, reject": the values, the default marked.

@@ -55,6 +55,11 @@ std::string question_note(const Value& event) {
   return with_reason(asker_of(event) + (is_again ? " still asks" : " asks"), question_line(approval));
 }
 
+std::string call_note(const Value& event, std::string_view what) {
+  return with_reason(fmt::format("{} {} {}", text_of(event, "agent"), what, text_of(event, "tool")),
+                     text_of(event, text_of(event, "reason").empty() ? "rule" : "reason"));
+}
+
 std::string decision_note(const Value& event) {
   std::string text = asker_of(event);
   const std::string chosen = text_of(event, "chosen_value");
@@ -100,6 +105,8 @@ std::string event_status(const Value& event) {
 std::string event_note(const Value& event) {
   const std::string kind = text_of(event, "event");
   if (kind == "tool_status_change") return run_note(event);
+  if (kind == "tool_approval_pending") return call_note(event, "asks to use");
+  if (kind == "policy_denied" && !text_of(event, "call_id").empty()) return call_note(event, "was denied");
   if (kind == "approval_needed" || kind == "policy_denied") return question_note(event);
   if (kind == "approval_status_change") return decision_note(event);
   if (kind == "node_status_change") return node_note(event);

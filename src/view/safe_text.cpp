@@ -1,5 +1,7 @@
 #include "view/safe_text.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace reeve::view {
@@ -64,6 +66,22 @@ std::string safe_line(std::string_view line) {
   }
   flush();
   return result;
+}
+
+std::vector<std::string> safe_lines(std::string_view text) {
+  std::vector<std::string> lines;
+  std::string plain(text);
+  std::ranges::replace(plain, '\r', '\n');
+  for (const std::string_view line : base::split(plain, '\n')) lines.push_back(safe_line(line));
+  while (!lines.empty() && base::trim(lines.back()).empty()) lines.pop_back();
+  return lines;
+}
+
+std::vector<std::string> exact_lines(std::string_view text) {
+  std::vector<std::string> lines;
+  for (const std::string_view line : base::split(text, '\n')) lines.push_back(base::visible(line));
+  while (!lines.empty() && base::trim(lines.back()).empty()) lines.pop_back();
+  return lines;
 }
 
 }  // namespace reeve::view

@@ -29,6 +29,17 @@ struct GateRecord : model::Gate {
 };
 BOOST_DESCRIBE_STRUCT(GateRecord, (model::Gate), (name))
 
+// How the calls of one tool profile of the config reach the gate.
+struct GatedTool {
+  std::string tool;
+  // Every call passes the gate before it runs, as far as the tool itself keeps to it.
+  bool is_gated = false;
+  // How, or what is missing.
+  std::string about;
+  friend bool operator==(const GatedTool&, const GatedTool&) = default;
+};
+BOOST_DESCRIBE_STRUCT(GatedTool, (), (tool, is_gated, about))
+
 // The defaults, used where the config has no rule (S4 §6).
 struct PolicyDefaults {
   std::map<std::string, model::Policy, std::less<>> tools;
@@ -43,8 +54,12 @@ struct PolicyTable {
   // The rules of the config.
   model::Policies policies;
   PolicyDefaults defaults;
+  // Rules with a condition that matches nothing, and why.
+  std::vector<std::string> inert;
+  // Every tool profile of the config.
+  std::vector<GatedTool> channels;
 };
-BOOST_DESCRIBE_STRUCT(PolicyTable, (), (policies, defaults))
+BOOST_DESCRIBE_STRUCT(PolicyTable, (), (policies, defaults, inert, channels))
 
 // A value from a project's file that has no effect: SPEC §7, "Trust".
 struct IgnoredConfig {
@@ -81,10 +96,15 @@ struct PolicyQuestion {
   std::optional<base::Value> arguments;
   // A folder of the project whose config applies, absolute; default: the daemon's project.
   std::optional<std::string> project;
+  // The tool profile that calls; its sandbox counts.
+  std::optional<std::string> agent;
+  // The folder that the call works in, absolute; default: the project.
+  std::optional<std::string> cwd;
 };
-BOOST_DESCRIBE_STRUCT(PolicyQuestion, (), (tool, role, arguments, project))
+BOOST_DESCRIBE_STRUCT(PolicyQuestion, (), (tool, role, arguments, project, agent, cwd))
 
 struct PolicyAnswer {
+  // Reeve's name of the tool.
   std::string tool;
   std::optional<std::string> role;
   model::Policy policy = model::Policy::require_approval;

@@ -46,6 +46,7 @@ struct CallResult {
   std::string content;
   // What it can use instead of an unavailable tool (TOOL-6).
   std::optional<std::string> hint;
+  friend bool operator==(const CallResult&, const CallResult&) = default;
 };
 BOOST_DESCRIBE_STRUCT(CallResult, (), (is_error, content, hint))
 

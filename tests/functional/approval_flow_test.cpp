@@ -234,11 +234,11 @@ TEST_F(ApprovalFlow, repeated_questions_create_one_approval) {
   wait_for_status(run, "waiting_approval");
   ASSERT_TRUE(testing::eventually([&] { return show(run)["exit_code"] == "90"; }));
   EXPECT_EQ(question_count(run), 1);
-  const std::string denied = sql("SELECT count(*) FROM audit_log WHERE kind = 'policy_denied'");
-  EXPECT_GE(std::stoi(denied), 1);
-  EXPECT_LE(std::stoi(denied), 200);
-  EXPECT_EQ(sql("SELECT sum(json_extract(data, '$.count')) FROM audit_log WHERE kind = 'policy_denied'"), "9999");
-  EXPECT_EQ(sql("SELECT count(*) FROM events WHERE kind = 'policy_denied'"), denied);
+  const std::string refused = sql("SELECT count(*) FROM audit_log WHERE kind = 'question_refused'");
+  EXPECT_GE(std::stoi(refused), 1);
+  EXPECT_LE(std::stoi(refused), 200);
+  EXPECT_EQ(sql("SELECT sum(json_extract(data, '$.count')) FROM audit_log WHERE kind = 'question_refused'"), "9999");
+  EXPECT_EQ(sql("SELECT count(*) FROM events WHERE kind = 'policy_denied'"), "0");
   ASSERT_EQ(reeve({"approve", "--yes", question_of(run)}).code, 0);
   EXPECT_EQ(finish(run).at("status"), "completed");
   EXPECT_EQ(show(run)["attempt"], "2");

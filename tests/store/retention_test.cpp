@@ -282,14 +282,15 @@ TEST(Retention, every_reference_is_known) {
       'node_executions') ORDER BY 1)");
   std::vector<std::string> found;
   for (const std::string_view line : base::split(base::trim(references), '\n')) found.emplace_back(line);
-  EXPECT_THAT(
-      found,
-      ElementsAre("approvals -> executions", "approvals -> tool_runs", "branch_places -> branches",
-                  "branches -> executions", "executions -> executions", "loop_counters -> executions",
-                  "node_executions -> approvals", "node_executions -> executions", "node_executions -> tool_runs",
-                  "node_history -> node_executions", "patch_ledger -> executions", "phase_records -> executions",
-                  "recovery_events -> tool_runs", "run_attempts -> approvals", "run_attempts -> tool_runs",
-                  "tasks -> executions", "tool_runs -> executions", "worktrees -> branches"));
+  EXPECT_THAT(found, ElementsAre("agent_sessions -> tool_runs", "approvals -> executions", "approvals -> tool_runs",
+                                 "branch_places -> branches", "branches -> executions", "executions -> executions",
+                                 "grants -> executions", "grants -> tool_runs", "loop_counters -> executions",
+                                 "node_executions -> approvals", "node_executions -> executions",
+                                 "node_executions -> tool_runs", "node_history -> node_executions",
+                                 "patch_ledger -> executions", "phase_records -> executions",
+                                 "recovery_events -> tool_runs", "run_attempts -> approvals",
+                                 "run_attempts -> tool_runs", "tasks -> executions", "tool_calls -> approvals",
+                                 "tool_calls -> tool_runs", "tool_runs -> executions", "worktrees -> branches"));
 }
 
 }  // namespace

@@ -13,9 +13,11 @@
 #include "model/audit.h"
 #include "model/event.h"
 #include "model/execution.h"
+#include "model/grant.h"
 #include "model/patch.h"
 #include "model/run.h"
 #include "model/task.h"
+#include "model/tool_call.h"
 #include "store/postgresql.h"
 #include "tests/store/conformance.h"
 #include "tests/support/store/faulty_disk.h"
@@ -236,6 +238,11 @@ TEST_P(SessionTest, check_constraints_match_the_model_enums) {
   expect_words<model::AgentEvent>(*session, "agent_transitions", "event");
   expect_words<model::TaskStatus>(*session, "tasks", "status");
   expect_words<model::PatchState>(*session, "patch_ledger", "state");
+  expect_words<model::CallDecision>(*session, "tool_calls", "decision");
+  expect_words<model::CallOutcome>(*session, "tool_calls", "outcome");
+  expect_words<model::CallChannel>(*session, "tool_calls", "channel");
+  expect_words<model::GrantScope>(*session, "grants", "scope");
+  expect_words<model::GrantMatch>(*session, "grants", "match_by");
   expect_words<model::EventKind>(*session, "events", "kind");
   expect_words<model::AuditKind>(*session, "audit_log", "kind");
 }

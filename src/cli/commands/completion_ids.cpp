@@ -16,11 +16,14 @@
 #include "cli/commands.h"
 #include "cli/connect.h"
 #include "client/approvals.h"
+#include "client/calls.h"
 #include "client/executions.h"
+#include "client/grants.h"
 #include "client/patches.h"
 #include "client/runs.h"
 #include "project/project.h"
 #include "project/workflows.h"
+#include "view/call_text.h"
 
 namespace reeve::cli {
 
@@ -106,6 +109,15 @@ void list_ids(client::Daemon& daemon, const std::string& kind, IdListing& ids) {
     for (const auto& record : client::list_patches(daemon, {}, max_recent)) {
       ids.add(record.patch.patch_id.text(), base::spell(record.patch.state));
     }
+  } else if (kind == base::CallId::prefix) {
+    for (const auto& record : client::list_calls(daemon, {}, max_recent)) {
+      ids.add(record.call.call_id.text(),
+              fmt::format("{} {}", record.call.tool, view::call_subject(record.call.arguments)));
+    }
+  } else if (kind == base::GrantId::prefix) {
+    for (const auto& record : client::list_grants(daemon, {}, max_live)) {
+      ids.add(record.grant.grant_id.text(), record.grant.describes);
+    }
   }
 }
 
@@ -148,13 +160,13 @@ Command make_completion_ids() {
       .name = "completion ids",
       .summary = "Print what a command could take, for completion scripts",
       .about =
-          R"(Prints a line for each pending approval (AP), live or recent run (TR) and execution (EX), recent patch (PA), or
-workflow of the project (workflow): what to type, a tab, and what it is. It starts no daemon, and prints no ids if the
+          R"(Prints a line for each pending approval (AP), live or recent run (TR) and execution (EX), recent patch (PA)
+and tool call (TC), standing grant (GR), or workflow of the project (workflow): what to type, a tab, and what it is. It starts no daemon, and prints no ids if the
 daemon does not answer within 40 ms.)",
       .examples = {{"reeve completion ids AP TR", "pending approvals, then runs"}},
       .positionals = {{.name = "KIND",
-                       .help = "AP, TR, EX, PA or workflow",
-                       .choices = {"AP", "TR", "EX", "PA", workflow_kind},
+                       .help = "AP, TR, EX, PA, TC, GR or workflow",
+                       .choices = {"AP", "TR", "EX", "PA", "TC", "GR", workflow_kind},
                        .is_repeatable = true}},
       .options = {},
       .run = run,

@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -5,10 +7,8 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
-#include "client/daemon.h"
-#include "json/decode.h"
+#include "client/policies.h"
 #include "json/parse.h"
-#include "wire/settings.h"
 
 namespace reeve::cli {
 
@@ -26,21 +26,24 @@ Value arguments_of(const Call& call) {
 }
 
 ExitCode run(const Call& call) {
-  Value question = Value::object();
-  question.set("tool", Value::string(call.arguments.positional(0)));
-  if (const auto role = call.arguments.value("--role")) question.set("role", Value::string(*role));
-  question.set("arguments", arguments_of(call));
-  client::Daemon daemon(daemon_place(call));
-  if (const auto project = project_here(daemon.place())) question.set("project", Value::string(*project));
-  const Value document = daemon.post("/api/policy/check", question);
-  const auto answer = json::from_value<wire::PolicyAnswer>(document);
-  if (!answer) throw base::Error(ErrorCode::daemon_bad_answer, answer.error());
-  if (call.is_json) {
-    print_json(call, document);
-  } else {
-    fmt::print("{}\t{}\n", base::spell(answer->policy), base::visible(answer->source));
+  wire::PolicyQuestion question{.tool = call.arguments.positional(0),
+                                .role = call.arguments.value("--role"),
+                                .arguments = arguments_of(call),
+                                .project = {},
+                                .agent = call.arguments.value("--agent"),
+                                .cwd = {}};
+  if (const auto cwd = call.arguments.value("--cwd")) {
+    question.cwd = std::filesystem::absolute(*cwd).lexically_normal().string();
   }
-  return answer->policy == model::Policy::deny ? ExitCode::denied : ExitCode::done;
+  client::Daemon daemon(daemon_place(call));
+  question.project = project_here(daemon.place());
+  const client::PolicyRecord record = client::check_policy(daemon, question);
+  if (call.is_json) {
+    print_json(call, record.wire);
+  } else {
+    fmt::print("{}\t{}\n", base::spell(record.answer.policy), base::visible(record.answer.source));
+  }
+  return record.answer.policy == model::Policy::deny ? ExitCode::denied : ExitCode::done;
 }
 
 }  // namespace
@@ -55,15 +58,22 @@ nothing is run. Rules on arguments (`when`) are tested against `--args`; paths a
 project, through `..` and links. Reading is approved automatically only inside the project, and never
 for files that may hold secrets (.env, *.pem, id_*, …).
 
+The same function decides the calls of agents. The tool may have the name that an agent gives it, such as
+Bash. A shell command counts as an argument vector only if it is one simple command. Standing grants do not
+count here: `reeve policy grants`. `reeve policy test` checks many calls.
+
 Exit codes: 0 allowed, or a person is asked; 5 denied.)",
       .examples = {{"reeve policy check git_push", "for an agent without a role"},
                    {"reeve policy check file_write --role witness", "with the rules of a role"},
                    {R"(reeve policy check file_read --args '{"path":"../x"}')",
                     "outside the project: a person is asked"},
+                   {R"(reeve policy check shell_execute --args '{"command":"git status"}')", "a command"},
                    {R"(reeve policy check file_write --args '{"path":"src/main.cpp"}')", "with its arguments"}},
       .positionals = {{.name = "TOOL", .help = "the name of a tool: file_write, git_push, …"}},
       .options = {{.name = "--role", .value = "R", .help = "the role of the agent"},
-                  {.name = "--args", .value = "JSON", .help = "the arguments of the call, as an object"}},
+                  {.name = "--args", .value = "JSON", .help = "the arguments of the call, as an object"},
+                  {.name = "--agent", .value = "TOOL", .help = "the tool profile that calls; its sandbox counts"},
+                  {.name = "--cwd", .value = "DIR", .help = "the folder of the call (default: the project)"}},
       .run = run,
   };
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
@@ -59,6 +60,26 @@ void add_defaults(const Value* tools, Add add) {
   }
 }
 
+// What no table of rules shows: rules that match nothing, and agents that run tools without asking.
+void print_notes(const Call& call, const Value& document) {
+  const Value* inert = document.find("inert");
+  if (inert != nullptr && inert->as_array() != nullptr) {
+    for (const Value& line : *inert->as_array()) {
+      if (line.as_string() == nullptr) continue;
+      print_aside("{} {}\n", call.err.paint(view::Tint::yellow, "no effect:"), base::visible(*line.as_string()));
+    }
+  }
+  const Value* channels = document.find("channels");
+  if (channels == nullptr || channels->as_array() == nullptr) return;
+  for (const Value& item : *channels->as_array()) {
+    const auto tool = json::from_value<wire::GatedTool>(item);
+    if (!tool) continue;
+    const std::string word =
+        tool->is_gated ? call.err.paint(view::Tint::green, "gated:") : call.err.paint(view::Tint::yellow, "not gated:");
+    print_aside("{} {}: {}\n", word, base::visible(tool->tool), base::visible(tool->about));
+  }
+}
+
 ExitCode run(const Call& call) {
   client::Daemon daemon(daemon_place(call));
   const auto project = project_here(daemon.place());
@@ -88,6 +109,7 @@ ExitCode run(const Call& call) {
                  if (!find_plain_rule(policies->tools, tool)) table.add({"-", tool, policy, "-", "default"});
                });
   fmt::print("{}", call.out_is_terminal ? table.for_terminal(call.out) : table.for_pipe());
+  print_notes(call, document);
   print_next(call, "reeve policy check TOOL --role R");
   return ExitCode::done;
 }
@@ -101,7 +123,11 @@ Command make_policy_show() {
       .about =
           R"(Lists the rules of the config, then the defaults that still apply. For a call, the role's rules come before
 the tool's, and a default never loosens a stricter rule; `reeve policy check` says which rule applies. Anything
-that is not listed is `require_approval`.)",
+that is not listed is `require_approval`.
+
+The rules apply to calls that reach Reeve. Standard error names, for each tool of the config, whether its calls
+do: a tool that `speaks: reeve` asks before it acts; any other decides for itself unless its hook or its
+permission tool asks Reeve. It also names rules that have no effect, and why.)",
       .examples = {{"reeve policy show", "all rules"}, {"reeve policy show --json", "for a script"}},
       .positionals = {},
       .options = {},

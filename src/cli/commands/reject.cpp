@@ -24,7 +24,9 @@ Exit codes: 0 rejected; 3 no such approval; 4 already decided or expired.)",
                    {"reeve reject AP-31 --comment \"not on a Friday\"", "say why"},
                    {"reeve reject AP-31 AP-32", "several at once"}},
       .positionals = decision_positionals(),
-      .options = {{.name = "--choice", .value = "VALUE", .help = "one of the options that reject"}, comment_option()},
+      .options = {{.name = "--choice", .value = "VALUE", .help = "one of the options that reject"},
+                  comment_option(),
+                  equal_option()},
       .run = run,
   };
 }

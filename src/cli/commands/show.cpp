@@ -11,10 +11,14 @@
 #include "cli/shown_id.h"
 #include "cli/sources.h"
 #include "client/approvals.h"
+#include "client/calls.h"
+#include "client/grants.h"
 #include "client/patches.h"
 #include "client/runs.h"
 #include "client/tasks.h"
 #include "view/approval_text.h"
+#include "view/call_text.h"
+#include "view/grant_text.h"
 #include "view/patch_text.h"
 #include "view/run_text.h"
 #include "view/task_text.h"
@@ -42,10 +46,42 @@ std::vector<model::Approval> find_asked(client::Daemon& daemon, const model::Run
   return asked;
 }
 
+// TOOL-7: the last calls of the run, newest first.
+constexpr std::size_t max_calls = 50;
+
+base::Value with_calls(base::Value run, const std::vector<client::CallRecord>& calls) {
+  base::Value::Array items;
+  for (const client::CallRecord& record : calls) items.push_back(record.wire);
+  run.set("calls", base::Value::array(std::move(items)));
+  return run;
+}
+
+void print_calls(const Call& call, const std::vector<client::CallRecord>& records, base::RunId run) {
+  std::vector<model::ToolCall> calls;
+  for (const client::CallRecord& record : records) calls.push_back(record.call);
+  const bool is_cut = calls.size() > max_calls;
+  if (is_cut) calls.pop_back();
+  if (!call.out_is_terminal) {
+    for (const model::ToolCall& one : calls) {
+      fmt::print("call\t{} {} {} {}\n", shown_id(call, one.call_id.text()), view::call_outcome(one),
+                 base::visible(one.tool), view::call_subject(one.arguments));
+    }
+    return;
+  }
+  fmt::print("\n{}\n", call.out.paint(view::Tint::bold, "Tool calls"));
+  const view::Table table = view::calls_table(calls, call.out, base::SystemClock().wall_now());
+  fmt::print("{}", calls.empty() ? std::string("none\n") : table.for_terminal(call.out));
+  if (is_cut) print_aside("older ones: reeve calls {} --limit N\n", shown_id(call, run.text()));
+}
+
 ExitCode show_run(const Call& call, client::Daemon& daemon, const std::string& word) {
   const auto record = client::get_run(daemon, find_run(daemon, word));
+  std::vector<client::CallRecord> calls;
+  const bool has_calls = call.arguments.has("--calls");
+  if (has_calls) calls = client::list_calls(daemon, {.run = record.run.tool_run_id}, max_calls + 1);
   if (call.is_json) {
-    print_json(call, mark_source(record.wire, call, daemon));
+    const base::Value wire = mark_source(record.wire, call, daemon);
+    print_json(call, has_calls ? with_calls(wire, calls) : wire);
     return ExitCode::done;
   }
   const std::vector<model::Approval> asked = find_asked(daemon, record.run);
@@ -58,8 +94,10 @@ ExitCode show_run(const Call& call, client::Daemon& daemon, const std::string& w
   }
   if (!call.out_is_terminal) {
     fmt::print("{}", text);
+    if (has_calls) print_calls(call, calls, record.run.tool_run_id);
   } else {
-    fmt::print("{}\n", text);
+    fmt::print("{}{}", text, has_calls ? "" : "\n");
+    if (has_calls) print_calls(call, calls, record.run.tool_run_id);
     print_next(call, next_for(record.run, asked));
   }
   return ExitCode::done;
@@ -137,6 +175,35 @@ ExitCode show_task(const Call& call, client::Daemon& daemon, base::TaskId id) {
   return ExitCode::done;
 }
 
+ExitCode show_call(const Call& call, client::Daemon& daemon, base::CallId id) {
+  const auto record = client::get_call(daemon, id);
+  if (call.is_json) {
+    print_json(call, mark_source(record.wire, call, daemon));
+  } else if (!call.out_is_terminal) {
+    fmt::print("{}", view::call_details(record.call, call.out, {}));
+  } else {
+    fmt::print("{}\n", view::call_details(record.call, call.out, base::SystemClock().wall_now()));
+    const bool is_waiting = !record.call.answer && record.call.approval_id;
+    print_next(call, is_waiting ? "reeve show " + record.call.approval_id->text()
+                                : "reeve calls " + record.call.tool_run_id.text());
+  }
+  return ExitCode::done;
+}
+
+ExitCode show_grant(const Call& call, client::Daemon& daemon, base::GrantId id) {
+  const auto record = client::get_grant(daemon, id);
+  if (call.is_json) {
+    print_json(call, mark_source(record.wire, call, daemon));
+    return ExitCode::done;
+  }
+  const base::WallTime now = base::SystemClock().wall_now();
+  const auto form = call.out_is_terminal ? view::TimeForm::for_terminal : view::TimeForm::for_pipe;
+  fmt::print("{}{}", view::grant_details(record.grant, call.out, now, form), call.out_is_terminal ? "\n" : "");
+  const bool is_active = view::grant_status(record.grant, now) == "active";
+  if (call.out_is_terminal && is_active) print_next(call, "reeve policy revoke " + id.text());
+  return ExitCode::done;
+}
+
 ExitCode run(const Call& call) {
   client::Daemon daemon(daemon_place(call));
   const std::string word = call.arguments.positional(0);
@@ -144,6 +211,8 @@ ExitCode run(const Call& call) {
   if (const auto id = base::ExecutionId::parse(word)) return show_execution(call, daemon, *id);
   if (const auto id = base::PatchId::parse(word)) return show_patch(call, daemon, *id);
   if (const auto id = base::TaskId::parse(word)) return show_task(call, daemon, *id);
+  if (const auto id = base::CallId::parse(word)) return show_call(call, daemon, *id);
+  if (const auto id = base::GrantId::parse(word)) return show_grant(call, daemon, *id);
   return show_run(call, daemon, word);
 }
 
@@ -152,26 +221,29 @@ ExitCode run(const Call& call) {
 Command make_show() {
   return {
       .name = "show",
-      .summary = "Show one run, approval, execution, patch or task in full",
+      .summary = "Show one run, approval, execution, patch, tool call or task in full",
       .about = R"(When piped, each line has a field name and its value, separated by a tab; fields that do not apply are
 omitted. With `--json`, prints the record as the API returns it.
 
 A live run is shown with its three clocks (last output, last heartbeat, last CPU or I/O), its limits, pid, CPU
 time and memory. A waiting run is shown with its question. An approval is shown with what would run if approved (command,
 folder, digest) or, if a workflow asks, with what its nodes have changed so far. A patch is shown with its
-history and diff. Tasks are those created by `reeve import`.
+history and diff. A tool call is shown with its arguments, the rule or person that decided, and its outcome; a
+standing grant with what it allows. `--calls` adds the last 50 tool calls of a run. Tasks are those created by `reeve import`.
 
 Exit codes: 0 done, 3 no such record.)",
       .examples = {{"reeve show TR-17", ""},
                    {"reeve show AP-4", "the full question and what would run"},
                    {"reeve show EX-9", "same as reeve flow show"},
                    {"reeve show PA-3", "a patch and its history"},
+                   {"reeve show TR-7 --calls", "a run with its tool calls"},
+                   {"reeve show TC-5", "a tool call: what, why, and what became of it"},
                    {"reeve show TK-5", "an imported task"},
                    {"reeve show @last --json", "the newest run, for a script"}},
       .positionals = {{.name = "ID",
-                       .help = "TR-17, AP-4, EX-9, PA-3, TK-5, or @last for the newest run",
+                       .help = "TR-17, AP-4, EX-9, PA-3, TC-5, GR-3, TK-5, or @last for the newest run",
                        .is_id = true}},
-      .options = {},
+      .options = {{.name = "--calls", .help = "also list the tool calls of the run"}},
       .run = run,
   };
 }

@@ -11,6 +11,7 @@
 #include "cli/shown_id.h"
 #include "cli/sources.h"
 #include "view/approval_text.h"
+#include "view/call_text.h"
 
 namespace reeve::cli {
 
@@ -22,6 +23,7 @@ using model::Risk;
 
 // Lines of the screen shown above a question; `reeve show` shows all.
 constexpr std::size_t max_context = 12;
+constexpr std::size_t max_call_lines = 24;
 
 bool is_given(const Confirmation& given, const model::Approval& approval) {
   if (approval.risk == Risk::low) return true;
@@ -48,6 +50,17 @@ Error confirmation_needed(const Call& call, const model::Approval& approval) {
       fmt::format("read it with `reeve show {}`, then add `{}`", id, base::trim(confirming_option(call, approval)))};
 }
 
+// The first lines of what would run.
+void print_lines(const Call& call, const std::string& id, const std::vector<std::string>& lines) {
+  const std::size_t shown = std::min(lines.size(), max_call_lines);
+  for (std::size_t i = 0; i < shown; ++i) print_aside("  {}\n", lines[i]);
+  const std::size_t cut = lines.size() - shown;
+  if (cut == 0) return;
+  print_aside("  {}\n",
+              call.err.paint(view::Tint::dim, fmt::format("{} {} more line{}: reeve show {}", call.err.pick("…", "..."),
+                                                          cut, cut == 1 ? "" : "s", id)));
+}
+
 void show(const Call& call, const model::Approval& approval) {
   const std::string id = shown_id(call, approval.approval_id.text());
   const std::vector<std::string> all = view::context_lines(approval, call.err, std::string::npos);
@@ -58,8 +71,16 @@ void show(const Call& call, const model::Approval& approval) {
     print_aside("  {}\n", call.err.paint(view::Tint::dim, note));
   }
   for (std::size_t i = cut; i < all.size(); ++i) print_aside("  {}\n", call.err.paint(view::Tint::dim, all[i]));
-  print_aside("{} {} asks: {}\n  {}\n", id, view::origin_text(approval), view::question_line(approval),
-              view::risk_text(approval));
+  if (approval.kind != model::ApprovalKind::tool_call) {
+    return print_aside("{} {} asks: {}\n  {}\n", id, view::origin_text(approval), view::question_line(approval),
+                       view::risk_text(approval));
+  }
+  print_aside("{} {} asks:\n", id, view::origin_text(approval));
+  print_lines(call, id, view::question_lines(approval));
+  if (approval.arguments) {
+    print_lines(call, id, view::argument_lines(*approval.arguments, call.err, std::string::npos));
+  }
+  print_aside("  {}\n", view::risk_text(approval));
 }
 
 }  // namespace

@@ -11,8 +11,10 @@
 #include "cli/exit_code.h"
 #include "cli/live/ask_person.h"
 #include "cli/live/confirm.h"
+#include "cli/live/grant_terms.h"
 #include "cli/shown_id.h"
 #include "cli/sources.h"
+#include "client/grants.h"
 #include "client/refusal.h"
 #include "view/approval_text.h"
 #include "view/problem_text.h"
@@ -168,6 +170,29 @@ class Decider {
     }
   }
 
+  // The named question, and the pending ones of the same run that ask for exactly the same call. What confirms one
+  // confirms all: they differ in nothing that a person decides about.
+  void decide_equal(const std::string& word) {
+    const base::ApprovalId id = find_approval(daemon_, word);
+    const Approval first = client::get_approval(daemon_, id).approval;
+    if (first.kind != model::ApprovalKind::tool_call || !first.tool_run_id || !first.digest) {
+      throw Error(ErrorCode::cli_usage, fmt::format("{} does not ask about a tool call", id.text()),
+                  "leave out `--equal`");
+    }
+    constexpr std::size_t most = 500;
+    const auto pending = client::list_approvals(daemon_, {.run = first.tool_run_id}, most);
+    decide(word);
+    verdict_.always.reset();
+    for (const client::ApprovalRecord& record : pending) {
+      const Approval& other = record.approval;
+      const bool is_equal = other.kind == first.kind && other.digest == first.digest && other.risk == first.risk &&
+                            other.tool_name == first.tool_name;
+      if (code_ != ExitCode::done || other.approval_id == id || !is_equal) continue;
+      given_.ids.push_back(other.approval_id);
+      decide(other.approval_id.text());
+    }
+  }
+
   ExitCode finish() {
     if (call_.is_json) {
       print_json(call_, wire_.size() == 1 ? std::move(wire_.front()) : base::Value::array(std::move(wire_)));
@@ -183,7 +208,10 @@ class Decider {
     if (!shown) return client::decide(daemon_, id, verdict_);
     Verdict verdict = verdict_;
     if (is_answer_ && shown->status == model::ApprovalStatus::pending) refuse_text(call_, *shown);
-    if (shown->status == model::ApprovalStatus::pending) complete(call_, given_, *shown, verdict);
+    if (shown->status == model::ApprovalStatus::pending) {
+      complete(call_, given_, *shown, verdict);
+      if (verdict.always) confirm_grant(call_, given_, daemon_, *shown, *verdict.always);
+    }
     return client::decide_shown(daemon_, *shown, verdict);
   }
   // Nothing for a caller that may not read: it may not decide either, and the decision itself reports that.
@@ -197,8 +225,22 @@ class Decider {
   }
   void take(client::ApprovalRecord record) {
     next_ = next_for(record.approval);
-    if (!call_.is_json) print_decided(call_, record.approval);
+    if (!call_.is_json) {
+      print_decided(call_, record.approval);
+      if (verdict_.always) print_grant(record.approval.approval_id);
+    }
     wire_.push_back(mark_source(std::move(record.wire), call_, daemon_));
+  }
+  void print_grant(base::ApprovalId id) {
+    constexpr std::size_t newest = 50;
+    for (const client::GrantRecord& record : client::list_grants(daemon_, {}, newest)) {
+      const model::Grant& grant = record.grant;
+      if (grant.approval_id != id) continue;
+      print_aside("{} allows from now on: {}, until {}\n", shown_id(call_, grant.grant_id.text()),
+                  base::visible(grant.describes), view::clock_text(grant.expires_at, base::SystemClock().wall_now()));
+      next_ = fmt::format("reeve policy revoke {}", grant.grant_id.text());
+      return;
+    }
   }
   void refuse(const Error& error) { refuse(error, wire::problem_document(error)); }
   void refuse(const Error& error, base::Value document) {
@@ -224,8 +266,11 @@ ExitCode decide_all(const Call& call, Verdict::Word word) {
   Verdict verdict{
       .word = word, .choice = call.arguments.value("--choice"), .comment = call.arguments.value("--comment")};
   if (call.arguments.has("--secret-stdin")) verdict.secret = read_secret();
+  if (word == Verdict::Word::approve) verdict.always = read_grant_terms(call);
   Decider decider(call, std::move(verdict));
-  for (const std::string& name : call.arguments.positionals()) decider.decide(name);
+  for (const std::string& name : call.arguments.positionals()) {
+    call.arguments.has("--equal") ? decider.decide_equal(name) : decider.decide(name);
+  }
   return decider.finish();
 }
 
@@ -239,6 +284,10 @@ ExitCode answer_with_text(const Call& call) {
 
 std::vector<Positional> decision_positionals() {
   return {{.name = "ID", .help = "AP-4, or @last for the newest", .is_repeatable = true, .is_id = true}};
+}
+
+Option equal_option() {
+  return {.name = "--equal", .help = "also decide all pending questions of the run about exactly the same tool call"};
 }
 
 Option comment_option() {

@@ -15,5 +15,6 @@ ExitCode answer_with_text(const Call& call);
 // Shared by these commands.
 std::vector<Positional> decision_positionals();
 Option comment_option();
+Option equal_option();
 
 }  // namespace reeve::cli

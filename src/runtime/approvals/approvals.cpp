@@ -129,6 +129,8 @@ Outcome decide_once(Transaction& transaction, ledger::Executions& executions, co
   check_secret(transaction, id, decision, here);
   Outcome outcome{.result = ledger::decide_approval(transaction, executions, worker, id, decision.answer)};
   const bool is_decided = outcome.result.approval && !outcome.result.refusal;
+  const bool is_approved = is_decided && outcome.result.approval->status == model::ApprovalStatus::approved;
+  if (is_approved && decision.along) decision.along(transaction, *outcome.result.approval);
   if (is_decided) remember_answer(transaction, decision.idempotency, id.text());
   return outcome;
 }

@@ -28,6 +28,9 @@ class Approvals {
     std::optional<std::string> secret = {};
     // A repeated request with the same key gets the decision made by the first one.
     std::optional<Idempotency> idempotency = {};
+    // Called in the transaction of a decision that approves, which it can refuse by throwing. May be called again after
+    // a rollback.
+    std::function<void(ledger::Transaction& transaction, const model::Approval& approved)> along = {};
   };
   using Answered = std::function<void(std::expected<model::Approval, base::Error>)>;
   // APR-2, APR-3. Errors: `approval.not_found`, `approval.already_resolved` (with who decided what),

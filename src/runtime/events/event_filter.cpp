@@ -72,8 +72,8 @@ std::string known_event_names() {
   for (const std::string& name : base::spellings<EventKind>()) names += ", " + name;
   names +=
       ", task_execution_start, task_execution_complete, task_execution_failed, task_execution_timeout, run.*, "
-      "run.STATUS, approval_requested, tool_approval_pending, approval_resolved, approval_granted, approval_rejected, "
-      "agent_spawned, agent_failed, agent_output, phase_start:PHASE, phase_complete:PHASE";
+      "run.STATUS, approval_requested, approval_resolved, approval_granted, approval_rejected, agent_spawned, "
+      "agent_failed, agent_output, phase_start:PHASE, phase_complete:PHASE";
   return names;
 }
 
@@ -90,7 +90,6 @@ std::optional<EventFilter::Wanted> EventFilter::parse_alias(std::string_view nam
       {"task_execution_complete", status, "completed"},
       {"task_execution_failed", status, "failed"},
       {"task_execution_timeout", status, "failed_timeout"},
-      {"tool_approval_pending", never, ""},
       {"approval_granted", status, "approved"},
       {"approval_rejected", status, "rejected"},
       {"agent_spawned", never, ""},

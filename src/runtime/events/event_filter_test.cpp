@@ -71,17 +71,16 @@ TEST(EventFilter, first_matching_name_is_reported) {
 }
 
 TEST(EventFilter, names_that_are_never_sent_are_listed) {
-  const auto filter = EventFilter::parse(Names{"*", "agent_spawned", "run.failed", "tool_approval_pending",
-                                               "agent_output", "phase_start:coding", "phase_start", "agent_spawned",
-                                               "task_complete", "approval_requested", "agent_state_change"});
+  const auto filter =
+      EventFilter::parse(Names{"*", "agent_spawned", "run.failed", "agent_output", "phase_start:coding", "phase_start",
+                               "agent_spawned", "task_complete", "approval_requested", "agent_state_change"});
   ASSERT_TRUE(filter);
-  EXPECT_THAT(filter->never_sent(),
-              ElementsAre("agent_spawned", "tool_approval_pending", "agent_output", "phase_start:coding", "phase_start",
-                          "task_complete", "agent_state_change"));
+  EXPECT_THAT(filter->never_sent(), ElementsAre("agent_spawned", "agent_output", "phase_start:coding", "phase_start",
+                                                "task_complete", "agent_state_change"));
   EXPECT_TRUE(EventFilter::all().never_sent().empty());
   // Output is not followed for a name that no line can have.
   EXPECT_FALSE(EventFilter::parse(Names{"agent_output"})->has(EventKind::tool_output));
-  EXPECT_EQ(told({"tool_approval_pending", "*"}, EventKind::approval_needed), "approval_needed");
+  EXPECT_EQ(told({"tool_approval_pending", "*"}, EventKind::tool_approval_pending), "tool_approval_pending");
 }
 
 TEST(EventFilter, unknown_name_is_refused_with_the_known_names) {

@@ -149,7 +149,8 @@ void LiveRun::submit(Submission submission) {
 }
 
 void LiveRun::on_answer_read(const model::Approval& approval) {
-  const bool is_own = approval.attempt == claim().attempt && approval.status != model::ApprovalStatus::pending;
+  const bool is_own = approval.kind == model::ApprovalKind::question && approval.attempt == claim().attempt &&
+                      approval.status != model::ApprovalStatus::pending;
   if (!is_own || state_.has_read_answer) return;
   handle(engine::AnswerRead{});
   ask_store(

@@ -108,7 +108,8 @@ std::optional<Resumption> find_resumption(ledger::Transaction& transaction, base
   }
   const model::Approval& approval = *grant;
   Resumption resumption;
-  const Value decisions = describe_decisions(ledger::find_approvals_of(transaction.session(), run, max_decisions));
+  const Value decisions = describe_decisions(
+      ledger::find_approvals_of(transaction.session(), run, max_decisions, model::ApprovalKind::question));
   resumption.environment = {fmt::format("AUTO_APPROVAL={}", one_word(approval.chosen_value.value_or(""))),
                             fmt::format("REEVE_APPROVAL_ID={}", approval.approval_id.text()),
                             fmt::format("REEVE_DECISIONS={}", json::encode(decisions))};

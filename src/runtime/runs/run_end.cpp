@@ -38,7 +38,8 @@ AskedBefore find_asked(ledger::Transaction& transaction, const AttemptEnd& end) 
 }
 
 void withdraw_prompts(ledger::Transaction& transaction, base::RunId run) {
-  for (const model::Approval& approval : ledger::find_approvals_of(transaction.session(), run, 1)) {
+  for (const model::Approval& approval :
+       ledger::find_approvals_of(transaction.session(), run, 1, model::ApprovalKind::question)) {
     const bool is_prompt =
         approval.status == model::ApprovalStatus::pending && approval.delivery == model::Delivery::terminal;
     if (is_prompt) ledger::withdraw_question(transaction, approval.approval_id, "the tool left its prompt");

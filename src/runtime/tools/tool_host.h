@@ -22,6 +22,8 @@ struct HostedCall {
   std::string worktree;
   // An existing folder outside the worktree, for what the git tools need to write besides the repository.
   std::string scratch;
+  // The socket of the user's ssh agent, for git_push; empty: none.
+  std::string ssh_agent = {};
 };
 
 // In the order of SPEC, with JSON Schemas of their arguments.

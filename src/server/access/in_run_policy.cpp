@@ -87,6 +87,23 @@ void require_own_approval(const SharedExchange& exchange, std::function<void()> 
   exchange->daemon.queries().find_run_of_approval(*id, require_own(exchange, std::move(go)));
 }
 
+// TOOL-7: stricter than for runs. What a run that it started does is not its own.
+void require_calls_of_own_run(const SharedExchange& exchange, const std::optional<base::RunId>& run,
+                              const std::function<void()>& go) {
+  if (run && run == exchange->in_run_caller->held) return go();
+  refuse_other(exchange);
+}
+
+void require_own_call(const SharedExchange& exchange, std::function<void()> go) {
+  const auto id = base::CallId::parse(exchange->parts.at(0));
+  if (!id) return refuse_other(exchange);
+  exchange->daemon.queries().find_run_of_call(
+      *id, [exchange, go = std::move(go)](const std::expected<std::optional<base::RunId>, Error>& run) {
+        if (!run) return exchange->refuse(run.error());
+        exchange->go_on([&] { require_calls_of_own_run(exchange, *run, go); });
+      });
+}
+
 bool is_own_execution(const Exchange& exchange) {
   const auto own = exchange.in_run_caller->held;
   const runtime::LiveRun* live = own ? exchange.daemon.supervisor().find(*own) : nullptr;
@@ -109,6 +126,10 @@ void admit_in_run_caller(const SharedExchange& exchange, InRunAccess inside, std
     case InRunAccess::own_execution:
       if (is_own_execution(*exchange)) return go();
       return refuse(exchange);
+    case InRunAccess::own_call:
+      return require_own_call(exchange, std::move(go));
+    case InRunAccess::own_calls:
+      return require_calls_of_own_run(exchange, base::RunId::parse(exchange->query("run").value_or("")), go);
     case InRunAccess::unsaid:
     case InRunAccess::refused:
       return refuse(exchange);

@@ -16,7 +16,21 @@ using base::Error;
 using base::ErrorCode;
 using base::Value;
 
-enum class ProjectRule { open, run, approval, execution, pipeline, patch, listing, start, workflow, settings, refused };
+enum class ProjectRule {
+  open,
+  run,
+  approval,
+  execution,
+  pipeline,
+  patch,
+  call,
+  grant,
+  listing,
+  start,
+  workflow,
+  settings,
+  refused
+};
 
 struct RuleOfPath {
   std::string_view method;
@@ -34,6 +48,9 @@ constexpr auto rules = std::to_array<RuleOfPath>({
     {"GET", "/api/executions", ProjectRule::listing},
     {"GET", "/api/pipelines", ProjectRule::listing},
     {"GET", "/api/patches", ProjectRule::listing},
+    {"GET", "/api/tool-calls", ProjectRule::listing},
+    {"GET", "/api/grants", ProjectRule::listing},
+    {"GET", "/api/policy/suggestions", ProjectRule::listing},
     {"POST", "/api/runs", ProjectRule::start},
     {"POST", "/api/executions", ProjectRule::start},
     {"POST", "/api/pipelines", ProjectRule::start},
@@ -55,6 +72,8 @@ constexpr auto rules = std::to_array<RuleOfPath>({
     {"", "/api/executions/{id}", ProjectRule::execution},
     {"", "/api/pipelines/{id}", ProjectRule::pipeline},
     {"", "/api/patches/{id}", ProjectRule::patch},
+    {"", "/api/tool-calls/{id}", ProjectRule::call},
+    {"", "/api/grants/{id}", ProjectRule::grant},
 });
 
 bool covers(const RuleOfPath& rule, const Operation& operation) {
@@ -124,6 +143,18 @@ void admit_patch(const SharedExchange& exchange, std::function<void()> go) {
         const base::ExecutionId execution = patch ? patch->execution_id : base::ExecutionId(0);
         admit_execution(exchange, execution, ErrorCode::patch_not_found, id->text(), go);
       });
+}
+
+void admit_call(const SharedExchange& exchange, std::function<void()> go) {
+  constexpr RecordCodes codes{ErrorCode::call_not_found, ErrorCode::call_not_found};
+  const base::CallId id = exchange->call_id();
+  exchange->daemon.queries().get_call(id, require_own<model::ToolCall>(exchange, codes, id.text(), std::move(go)));
+}
+
+void admit_grant(const SharedExchange& exchange, std::function<void()> go) {
+  constexpr RecordCodes codes{ErrorCode::grant_not_found, ErrorCode::grant_not_found};
+  const base::GrantId id = exchange->grant_id();
+  exchange->daemon.queries().get_grant(id, require_own<model::Grant>(exchange, codes, id.text(), std::move(go)));
 }
 
 // The folder in which something is started must be in the project.
@@ -213,6 +244,10 @@ void admit_limited_caller(const SharedExchange& exchange, const Operation& opera
                              exchange->execution_id().text(), std::move(go));
     case ProjectRule::patch:
       return admit_patch(exchange, std::move(go));
+    case ProjectRule::call:
+      return admit_call(exchange, std::move(go));
+    case ProjectRule::grant:
+      return admit_grant(exchange, std::move(go));
     case ProjectRule::listing:
       return admit_listing(exchange, std::move(go));
     case ProjectRule::start:

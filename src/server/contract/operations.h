@@ -48,18 +48,20 @@ enum class InRunAccess {
   // May start runs, which become children of its own.
   starts,
   // Only for its own run and runs that it started; for approvals of these (in a list, of the run that `run` names); for
-  // the execution that its run belongs to.
+  // the execution that its run belongs to; for tool calls of its own run only.
   own_run,
   own_approval,
   own_approvals,
   own_execution,
+  own_call,
+  own_calls,
   // `api.inside_run`.
   refused,
   // Refused by the operation itself, which reports the attempt as an event and in the audit trail.
   reported,
 };
-REEVE_DESCRIBE_ENUM(InRunAccess, unsaid, anyone, starts, own_run, own_approval, own_approvals, own_execution, refused,
-                    reported)
+REEVE_DESCRIBE_ENUM(InRunAccess, unsaid, anyone, starts, own_run, own_approval, own_approvals, own_execution, own_call,
+                    own_calls, refused, reported)
 
 struct Parameter {
   std::string_view name;

@@ -48,7 +48,8 @@ TEST(Operations, each_declares_what_in_run_callers_may_do) {
     EXPECT_NE(operation.inside, InRunAccess::unsaid) << operation.name;
     const bool is_own = operation.inside == InRunAccess::own_run || operation.inside == InRunAccess::own_approval ||
                         operation.inside == InRunAccess::own_approvals ||
-                        operation.inside == InRunAccess::own_execution;
+                        operation.inside == InRunAccess::own_execution || operation.inside == InRunAccess::own_call ||
+                        operation.inside == InRunAccess::own_calls;
     if (is_own) EXPECT_TRUE(operation.method == "GET" || own_acts.contains(operation.name)) << operation.name;
     if (operation.inside == InRunAccess::starts) EXPECT_EQ(operation.name, "startRun");
     // Attempts at decisions, and at anything else reserved for people, are reported.

@@ -87,6 +87,24 @@ base::ExecutionId Exchange::execution_id() const {
   return *id;
 }
 
+base::CallId Exchange::call_id() const {
+  const auto id = base::CallId::parse(parts.at(0));
+  if (!id) {
+    throw Error(ErrorCode::call_not_found, fmt::format("there is no tool call {}", base::quoted(parts.at(0))),
+                "ids look like TC-5");
+  }
+  return *id;
+}
+
+base::GrantId Exchange::grant_id() const {
+  const auto id = base::GrantId::parse(parts.at(0));
+  if (!id) {
+    throw Error(ErrorCode::grant_not_found, fmt::format("there is no standing grant {}", base::quoted(parts.at(0))),
+                "ids look like GR-3");
+  }
+  return *id;
+}
+
 void Exchange::send(int status, const base::Value& document) {
   send({.status = status, .body = json::encode(document)});
 }

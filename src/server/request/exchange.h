@@ -38,6 +38,8 @@ struct Exchange {
   base::RunId run_id() const;
   base::ApprovalId approval_id() const;
   base::ExecutionId execution_id() const;
+  base::CallId call_id() const;
+  base::GrantId grant_id() const;
   // The Idempotency-Key of the request, if it has one.
   std::optional<runtime::Idempotency> key = {};
 

@@ -81,6 +81,15 @@ PendingWork survey_database(const std::filesystem::path& database) {
       work.entries);
   work.approvals =
       count(file, {.table = "approvals", .prefix = "AP", .statuses = {"pending"}, .what = {"question"}}, work.entries);
+  if (const ForeignTable* grants = file.find("grants")) {
+    std::size_t shown = 0;
+    file.scan(*grants, [&](const ForeignRow& row) {
+      if (!text_of(row, "revoked_at").empty() || shown++ >= max_shown) return;
+      work.entries.push_back({.id = "GR-" + text_of(row, "number"),
+                              .status = "granted until " + text_of(row, "expires_at"),
+                              .what = text_of(row, "describes")});
+    });
+  }
   if (const ForeignTable* tokens = file.find("tokens")) {
     file.scan(*tokens, [&](const ForeignRow& row) { work.tokens += text_of(row, "revoked_at").empty() ? 1 : 0; });
   }

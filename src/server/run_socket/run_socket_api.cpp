@@ -14,6 +14,7 @@
 #include "runtime/runs/resumption.h"
 #include "server/access/in_run_caller.h"
 #include "server/request/long_poll.h"
+#include "server/run_socket/tool_calls.h"
 
 // The API of a run's own socket. Every request here comes from a tool and concerns its own run.
 namespace reeve::server {
@@ -181,22 +182,26 @@ void refuse(SharedExchange exchange) {
   throw Error(ErrorCode::api_not_from_a_run,
               is_stranger(*exchange) ? fmt::format("this socket belongs to {}", run)
                                      : fmt::format("a run cannot {} {}", asked.method, base::quoted(asked.path)),
-              "a run can ask, report, and read its own approvals and decisions");
+              "a run can ask, call tools, report, and read its own approvals and decisions");
 }
 
 // A tool's own names of approvals may contain slashes.
 const std::vector<Operation>& operations() {
-  static const std::vector<Operation> made = {
-      // Not an alias of GET here.
-      {.method = "HEAD", .path = "{path...}", .handle = refuse},
-      {.method = "POST", .path = "/api/approvals", .handle = ask},
-      {.method = "GET", .path = "/api/approvals", .handle = list},
-      {.method = "GET", .path = "/api/approvals/{name...}/wait", .handle = wait},
-      {.method = "GET", .path = "/api/approvals/{name...}", .handle = show},
-      {.method = "GET", .path = "/api/decisions", .handle = show_decisions},
-      {.method = "GET", .path = "/api/run", .handle = show_run},
-      {.method = "POST", .path = "/api/report", .handle = report},
-      {.method = any_method, .path = "{path...}", .handle = refuse}};
+  static const std::vector<Operation> made = [] {
+    // Not an alias of GET here.
+    std::vector<Operation> all = {{.method = "HEAD", .path = "{path...}", .handle = refuse}};
+    std::ranges::move(run_call_operations(), std::back_inserter(all));
+    std::vector<Operation> rest = {{.method = "POST", .path = "/api/approvals", .handle = ask},
+                                   {.method = "GET", .path = "/api/approvals", .handle = list},
+                                   {.method = "GET", .path = "/api/approvals/{name...}/wait", .handle = wait},
+                                   {.method = "GET", .path = "/api/approvals/{name...}", .handle = show},
+                                   {.method = "GET", .path = "/api/decisions", .handle = show_decisions},
+                                   {.method = "GET", .path = "/api/run", .handle = show_run},
+                                   {.method = "POST", .path = "/api/report", .handle = report},
+                                   {.method = any_method, .path = "{path...}", .handle = refuse}};
+    std::ranges::move(rest, std::back_inserter(all));
+    return all;
+  }();
   return made;
 }
 
@@ -205,14 +210,24 @@ const std::vector<Operation>& operations() {
 RunSocketApi::RunSocketApi(runtime::Daemon& daemon)
     : daemon_(daemon),
       pending_(daemon),
-      api_(operations(), {std::bind_front(&RunSocketApi::require_files, this),
-                          std::bind_front(&RunSocketApi::limit_wait_for_store, this),
-                          std::bind_front(&RunSocketApi::admit_peer, this)}) {}
+      api_(operations(),
+           {std::bind_front(&RunSocketApi::limit_body, this), std::bind_front(&RunSocketApi::require_files, this),
+            std::bind_front(&RunSocketApi::limit_wait_for_store, this),
+            std::bind_front(&RunSocketApi::admit_peer, this)}) {}
 
 void RunSocketApi::handle(base::RunId run, Request request, std::shared_ptr<Responder> responder) {
   const auto exchange = std::make_shared<Exchange>(Exchange{daemon_, std::move(request), std::move(responder), {}});
   exchange->run_socket = run;
   api_.serve(exchange);
+}
+
+// Only the arguments of tool calls may be long.
+void RunSocketApi::limit_body(const SharedExchange& exchange, const Operation& operation, const Next& next) const {
+  constexpr std::size_t most = 64UZ * 1024;
+  if (operation.path != "/api/tool-calls" && exchange->request.body.size() > most) {
+    throw Error(ErrorCode::http_too_large, "the body is too large", fmt::format("the limit is {} bytes", most));
+  }
+  next();
 }
 
 // Whatever is stored now may be lost: a question must not be acknowledged.

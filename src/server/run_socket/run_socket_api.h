@@ -19,6 +19,7 @@ class RunSocketApi {
   void handle(base::RunId run, Request request, std::shared_ptr<Responder> responder);
 
  private:
+  void limit_body(const SharedExchange& exchange, const Operation& operation, const Next& next) const;
   void require_files(const SharedExchange& exchange, const Operation& operation, const Next& next) const;
   void limit_wait_for_store(const SharedExchange& exchange, const Operation& operation, const Next& next);
   void admit_peer(const SharedExchange& exchange, const Operation& operation, const Next& next) const;

@@ -4,15 +4,17 @@
 
 #include "base/error.h"
 #include "os/unix_socket.h"
+#include "runtime/gate/call_request.h"
 #include "runtime/runs/run_socket_path.h"
 
 namespace reeve::server {
 
 namespace {
 
+// Every call that waits has a connection of its own.
 constexpr HttpServer::Limits run_socket_limits{
-    .header_bytes = 16UZ * 1024, .body_bytes = 64UZ * 1024, .connections = 8};
-constexpr int backlog = 8;
+    .header_bytes = 16UZ * 1024, .body_bytes = runtime::max_call_bytes, .connections = 64};
+constexpr int backlog = 64;
 
 }  // namespace
 

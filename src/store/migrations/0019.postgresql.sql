@@ -10,6 +10,8 @@ CREATE TABLE tool_calls (
   call_id text NOT NULL,
   run bigint NOT NULL REFERENCES tool_runs (number) DEFERRABLE INITIALLY DEFERRED,
   tool_run_id text NOT NULL,
+  -- Counts the calls of the run, which has at most so many.
+  ordinal bigint NOT NULL CHECK (ordinal BETWEEN 1 AND 100000),
   -- The attempt that asked last: a released call is asked again by the attempt that resumes it.
   attempt ordinal NOT NULL,
   session_id text,
@@ -43,19 +45,25 @@ CREATE TABLE tool_calls (
   begun_at text,
   -- What the tool host returned, as JSON.
   result text,
-  -- The run of a hosted shell command.
-  child_run bigint REFERENCES tool_runs (number) DEFERRABLE INITIALLY DEFERRED,
+  -- The run of a hosted shell command, which may be removed before this row.
+  child_run bigint,
   project text,
   CHECK ((answer IS NULL) = (answered_at IS NULL)),
   CHECK (decision = 'ask' OR answer IS NOT NULL),
-  CHECK (begun_at IS NULL OR (hosted = 1 AND answer = 'allow')),
-  CHECK (outcome IS NULL OR (outcome <> 'ran' AND outcome <> 'failed') OR answer = 'allow')
+  -- A CHECK that is null passes.
+  CHECK (taken_attempt IS NULL OR answer IS NOT NULL),
+  CHECK (begun_at IS NULL OR (hosted = 1 AND taken_attempt IS NOT NULL AND answer IS NOT NULL AND answer = 'allow')),
+  CHECK (outcome IS NULL OR (outcome <> 'ran' AND outcome <> 'failed') OR (answer IS NOT NULL AND answer = 'allow'))
 );
 CREATE UNIQUE INDEX tool_calls_by_id ON tool_calls (call_id);
 CREATE INDEX tool_calls_by_run ON tool_calls (run, native_id);
+CREATE UNIQUE INDEX tool_calls_counted ON tool_calls (run, ordinal);
 CREATE INDEX tool_calls_open ON tool_calls (run) WHERE outcome IS NULL OR outcome = 'deferred';
+CREATE INDEX tool_calls_waiting ON tool_calls (run) WHERE answer IS NULL;
+CREATE INDEX tool_calls_deferred ON tool_calls (run, arguments_digest) WHERE outcome = 'deferred';
 
--- A call is answered once, begun once, and its outcome is final; only a deferred call continues.
+-- A call is answered once, begun once, and its outcome is final; only a deferred call continues, and a result for a
+-- call that was not allowed is always recorded.
 CREATE TRIGGER tool_calls_answered_once BEFORE UPDATE OF answer ON tool_calls FOR EACH ROW
   WHEN (OLD.answer IS NOT NULL AND NEW.answer IS DISTINCT FROM OLD.answer)
   EXECUTE FUNCTION reeve_refuse('tool_calls: already answered');
@@ -66,7 +74,8 @@ CREATE TRIGGER tool_calls_begun_once BEFORE UPDATE OF begun_at ON tool_calls FOR
   WHEN (OLD.begun_at IS NOT NULL)
   EXECUTE FUNCTION reeve_refuse('tool_calls: already begun');
 CREATE TRIGGER tool_calls_ended_once BEFORE UPDATE OF outcome ON tool_calls FOR EACH ROW
-  WHEN (OLD.outcome IS NOT NULL AND OLD.outcome <> 'deferred' AND NEW.outcome IS DISTINCT FROM OLD.outcome)
+  WHEN (OLD.outcome IS NOT NULL AND OLD.outcome <> 'deferred' AND NEW.outcome IS DISTINCT FROM OLD.outcome
+    AND NOT ((OLD.outcome = 'denied' OR OLD.outcome = 'withdrawn') AND NEW.outcome IS NOT DISTINCT FROM 'ungated'))
   EXECUTE FUNCTION reeve_refuse('tool_calls: already over');
 
 -- Sessions of agents (AGT-4), as their adapters report them.
@@ -127,6 +136,9 @@ CREATE TRIGGER grants_extent BEFORE UPDATE OF scope, project, run, execution, ag
   EXECUTE FUNCTION reeve_refuse('grants: the extent of a grant never changes');
 
 -- New kinds of audit entries.
+ALTER TYPE audit_kind ADD VALUE 'question_refused';
 ALTER TYPE audit_kind ADD VALUE 'tool_call_decided';
 ALTER TYPE audit_kind ADD VALUE 'grant_created';
 ALTER TYPE audit_kind ADD VALUE 'grant_revoked';
+-- A new kind of event.
+ALTER TYPE event_kind ADD VALUE 'tool_approval_pending';

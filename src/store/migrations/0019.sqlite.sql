@@ -4,6 +4,8 @@ CREATE TABLE tool_calls (
   call_id TEXT GENERATED ALWAYS AS ('TC-' || number) VIRTUAL,
   run INTEGER NOT NULL REFERENCES tool_runs (number) DEFERRABLE INITIALLY DEFERRED,
   tool_run_id TEXT GENERATED ALWAYS AS ('TR-' || run) VIRTUAL,
+  -- Counts the calls of the run, which has at most so many.
+  ordinal INTEGER NOT NULL CHECK (ordinal BETWEEN 1 AND 100000),
   -- The attempt that asked last: a released call is asked again by the attempt that resumes it.
   attempt INTEGER NOT NULL CHECK (attempt >= 1),
   session_id TEXT,
@@ -39,19 +41,25 @@ CREATE TABLE tool_calls (
   begun_at TEXT,
   -- What the tool host returned, as JSON.
   result TEXT,
-  -- The run of a hosted shell command.
-  child_run INTEGER REFERENCES tool_runs (number) DEFERRABLE INITIALLY DEFERRED,
+  -- The run of a hosted shell command, which may be removed before this row.
+  child_run INTEGER,
   project TEXT,
   CHECK ((answer IS NULL) = (answered_at IS NULL)),
   CHECK (decision = 'ask' OR answer IS NOT NULL),
-  CHECK (begun_at IS NULL OR (hosted = 1 AND answer = 'allow')),
-  CHECK (outcome IS NULL OR (outcome <> 'ran' AND outcome <> 'failed') OR answer = 'allow')
+  -- A CHECK that is null passes.
+  CHECK (taken_attempt IS NULL OR answer IS NOT NULL),
+  CHECK (begun_at IS NULL OR (hosted = 1 AND taken_attempt IS NOT NULL AND answer IS NOT NULL AND answer = 'allow')),
+  CHECK (outcome IS NULL OR (outcome <> 'ran' AND outcome <> 'failed') OR (answer IS NOT NULL AND answer = 'allow'))
 ) STRICT;
 CREATE UNIQUE INDEX tool_calls_by_id ON tool_calls (call_id);
 CREATE INDEX tool_calls_by_run ON tool_calls (run, native_id);
+CREATE UNIQUE INDEX tool_calls_counted ON tool_calls (run, ordinal);
 CREATE INDEX tool_calls_open ON tool_calls (run) WHERE outcome IS NULL OR outcome = 'deferred';
+CREATE INDEX tool_calls_waiting ON tool_calls (run) WHERE answer IS NULL;
+CREATE INDEX tool_calls_deferred ON tool_calls (run, arguments_digest) WHERE outcome = 'deferred';
 
--- A call is answered once, begun once, and its outcome is final; only a deferred call continues.
+-- A call is answered once, begun once, and its outcome is final; only a deferred call continues, and a result for a
+-- call that was not allowed is always recorded.
 CREATE TRIGGER tool_calls_answered_once BEFORE UPDATE OF answer ON tool_calls
   WHEN OLD.answer IS NOT NULL AND NEW.answer IS NOT OLD.answer
 BEGIN
@@ -69,6 +77,7 @@ BEGIN
 END;
 CREATE TRIGGER tool_calls_ended_once BEFORE UPDATE OF outcome ON tool_calls
   WHEN OLD.outcome IS NOT NULL AND OLD.outcome <> 'deferred' AND NEW.outcome IS NOT OLD.outcome
+    AND NOT ((OLD.outcome = 'denied' OR OLD.outcome = 'withdrawn') AND NEW.outcome IS 'ungated')
 BEGIN
   SELECT RAISE(ROLLBACK, 'tool_calls: already over');
 END;
@@ -140,7 +149,7 @@ CREATE TABLE new_audit_log (
   kind TEXT NOT NULL CHECK (kind = 'approval_requested' OR kind = 'approval_granted' OR kind = 'approval_rejected'
     OR kind = 'approval_expired' OR kind = 'approval_used' OR kind = 'approval_voided'
     OR kind = 'decision_refused' OR kind = 'outside_update_voided' OR kind = 'policy_denied'
-    OR kind = 'tool_call_decided' OR kind = 'grant_created' OR kind = 'grant_revoked'
+    OR kind = 'question_refused' OR kind = 'tool_call_decided' OR kind = 'grant_created' OR kind = 'grant_revoked'
     OR kind = 'token_created' OR kind = 'token_revoked' OR kind = 'sign_in' OR kind = 'imported'),
   actor TEXT NOT NULL,
   data TEXT NOT NULL,
@@ -160,4 +169,29 @@ END;
 CREATE TRIGGER audit_log_delete BEFORE DELETE ON audit_log
 BEGIN
   SELECT RAISE(ROLLBACK, 'audit_log: append only');
+END;
+
+-- A new kind of event, in the same way.
+CREATE TABLE new_events (
+  seq INTEGER PRIMARY KEY CHECK (seq > 0),
+  at TEXT NOT NULL,
+  kind TEXT NOT NULL CHECK (kind = 'tool_status_change' OR kind = 'tool_output' OR kind = 'approval_needed'
+    OR kind = 'tool_approval_pending' OR kind = 'approval_status_change' OR kind = 'agent_state_change'
+    OR kind = 'phase_start' OR kind = 'phase_complete' OR kind = 'task_complete' OR kind = 'node_status_change'
+    OR kind = 'execution_status_change' OR kind = 'patch_state_change' OR kind = 'policy_denied'),
+  data TEXT NOT NULL
+) STRICT;
+INSERT INTO new_events (seq, at, kind, data) SELECT seq, at, kind, data FROM events ORDER BY seq;
+DROP TABLE events;
+ALTER TABLE new_events RENAME TO events;
+
+CREATE TRIGGER events_update BEFORE UPDATE ON events
+BEGIN
+  SELECT RAISE(ROLLBACK, 'events: append only');
+END;
+
+CREATE TRIGGER events_delete BEFORE DELETE ON events
+  WHEN OLD.seq > (SELECT value FROM counters WHERE name = 'events_pruned')
+BEGIN
+  SELECT RAISE(ROLLBACK, 'events: append only');
 END;

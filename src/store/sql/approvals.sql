@@ -25,10 +25,11 @@ VALUES (:number, 'AP-' || :number::bigint, 'TR-' || :run::bigint, 'EX-' || :exec
     (SELECT e.project FROM executions e WHERE e.number = :execution::bigint)))
 
 -- name: approval_last
+-- The last plain question of the run; its tool calls are answered one by one.
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
   settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
-FROM approvals WHERE run = :run ORDER BY number DESC LIMIT 1
+FROM approvals WHERE run = :run AND kind = 'question' ORDER BY number DESC LIMIT 1
 
 -- name: approval_load
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
@@ -162,7 +163,8 @@ SELECT number FROM approvals WHERE run = :run AND status = 'pending' ORDER BY nu
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
   settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
-FROM approvals WHERE run = :run ORDER BY number DESC LIMIT :most
+FROM approvals
+WHERE run = :run AND (COALESCE(:kind, '') = '' OR CAST(kind AS text) = :kind) ORDER BY number DESC LIMIT :most
 
 -- name: approvals_outside
 SELECT number FROM approvals WHERE settled = 0 AND status <> 'pending' ORDER BY number LIMIT :most
@@ -207,3 +209,15 @@ ORDER BY number LIMIT :most
 -- name: approvals_to_remind
 SELECT number FROM approvals
 WHERE status = 'pending' AND remind_at IS NOT NULL AND remind_at <= :now ORDER BY remind_at, number LIMIT :most
+
+-- name: questions_of_run
+-- The open plain questions of the run; tool calls may wait in parallel (APR-9).
+SELECT number FROM approvals WHERE run = :run AND status = 'pending' AND kind <> 'tool_call'
+
+-- name: questions_unsettled_of_run
+-- Plain questions of the attempt that keep the run waiting, or that it will start on.
+SELECT number FROM approvals
+WHERE run = :run AND kind <> 'tool_call'
+  AND (status = 'pending' OR settled = 0
+    OR (:with_granted = 1 AND status = 'approved' AND use = 'unused' AND attempt = :attempt
+      AND (delivery = 'rerun' OR delivery = 'live')))

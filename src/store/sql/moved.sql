@@ -102,3 +102,39 @@ INSERT INTO tasks (number, task_id, title, description, role, priority, after, s
   completed_at)
 VALUES (:number, 'TK-' || :number::bigint, :title, :description, :role, :priority, :after, :status, :execution,
   :created_at, :completed_at)
+
+-- name: move_agent_session
+INSERT INTO agent_sessions (run, session_id, agent, version, model, first_attempt, last_attempt, started_at, last_seen_at)
+VALUES (:run, :session_id, :agent, :version, :model, :first_attempt, :last_attempt, :started_at, :last_seen_at)
+
+-- name: move_call [sqlite]
+INSERT INTO tool_calls (number, run, ordinal, attempt, session_id, native_id, parent_native_id, native_tool, tool, arguments, arguments_digest, cwd,
+  decision, rule, reason, approval, grant_number, decided_by, answer, asked_at, answered_at, taken_attempt, outcome,
+  result_digest, result_bytes, duration_ms, channel, may_defer, hosted, begun_at, result, child_run, project)
+VALUES (:number, :run, :ordinal, :attempt, :session_id, :native_id, :parent_native_id, :native_tool, :tool, :arguments,
+  :arguments_digest, :cwd, :decision, :rule, :reason, :approval, :grant_number, :decided_by, :answer, :asked_at,
+  :answered_at, :taken_attempt, :outcome, :result_digest, :result_bytes, :duration_ms, :channel, :may_defer,
+  :hosted, :begun_at, :result, :child_run, :project)
+RETURNING number
+
+-- name: move_call [postgresql]
+INSERT INTO tool_calls (number, call_id, tool_run_id, approval_id, run, ordinal, attempt, session_id, native_id, parent_native_id, native_tool, tool, arguments, arguments_digest, cwd,
+  decision, rule, reason, approval, grant_number, decided_by, answer, asked_at, answered_at, taken_attempt, outcome,
+  result_digest, result_bytes, duration_ms, channel, may_defer, hosted, begun_at, result, child_run, project)
+VALUES (:number, 'TC-' || :number::bigint, 'TR-' || :run::bigint, 'AP-' || :approval::bigint, :run, :ordinal, :attempt, :session_id, :native_id, :parent_native_id, :native_tool, :tool, :arguments,
+  :arguments_digest, :cwd, :decision, :rule, :reason, :approval, :grant_number, :decided_by, :answer, :asked_at,
+  :answered_at, :taken_attempt, :outcome, :result_digest, :result_bytes, :duration_ms, :channel, :may_defer,
+  :hosted, :begun_at, :result, :child_run, :project)
+
+-- name: move_grant [sqlite]
+INSERT INTO grants (number, scope, project, run, execution, agent, tool, match_by, digest, program, path, describes, approval, created_by,
+  created_at, expires_at, revoked_by, revoked_at, uses, last_used_at)
+VALUES (:number, :scope, :project, :run, :execution, :agent, :tool, :match_by, :digest, :program, :path, :describes, :approval,
+  :created_by, :created_at, :expires_at, :revoked_by, :revoked_at, :uses, :last_used_at)
+RETURNING number
+
+-- name: move_grant [postgresql]
+INSERT INTO grants (number, grant_id, scope, project, run, execution, agent, tool, match_by, digest, program, path, describes, approval, created_by,
+  created_at, expires_at, revoked_by, revoked_at, uses, last_used_at)
+VALUES (:number, 'GR-' || :number::bigint, :scope, :project, :run, :execution, :agent, :tool, :match_by, :digest, :program, :path, :describes, :approval,
+  :created_by, :created_at, :expires_at, :revoked_by, :revoked_at, :uses, :last_used_at)

@@ -1,6 +1,11 @@
 -- name: restored_branches_close
 UPDATE branches SET is_open = 0 WHERE is_open = 1
 
+-- name: restored_calls_deny
+-- A call whose approval was voided above gets its answer.
+UPDATE tool_calls SET answer = 'deny', answered_at = :now, reason = :reason
+WHERE answer IS NULL AND approval IN (SELECT number FROM approvals WHERE status <> 'pending')
+
 -- name: restored_grants
 SELECT number FROM approvals WHERE status = 'approved' AND use = 'unused' ORDER BY number
 
@@ -33,3 +38,6 @@ ORDER BY r.number
 
 -- name: restored_worktrees_forget
 DELETE FROM worktrees
+
+-- name: restored_standing
+SELECT number FROM grants WHERE revoked_at IS NULL ORDER BY number

@@ -67,6 +67,12 @@ DELETE FROM approvals WHERE execution = :execution
 -- name: prune_approvals_of_run
 DELETE FROM approvals WHERE run = :run
 
+-- name: prune_agent_sessions_of_execution
+DELETE FROM agent_sessions WHERE run IN (SELECT number FROM tool_runs WHERE execution = :execution)
+
+-- name: prune_agent_sessions_of_run
+DELETE FROM agent_sessions WHERE run = :run
+
 -- name: prune_attempts_of_execution
 DELETE FROM run_attempts WHERE run IN (SELECT number FROM tool_runs WHERE execution = :execution)
 
@@ -80,11 +86,24 @@ RETURNING number
 -- name: prune_branch
 DELETE FROM branches WHERE root = :execution
 
+-- name: prune_calls_of_execution
+DELETE FROM tool_calls WHERE run IN (SELECT number FROM tool_runs WHERE execution = :execution)
+
+-- name: prune_calls_of_run
+DELETE FROM tool_calls WHERE run = :run
+
 -- name: prune_end
 UPDATE prunes SET ended_at = :now, held_until = :now, counts = :counts WHERE number = :number AND ended_at IS NULL
 
 -- name: prune_execution
 DELETE FROM executions WHERE number = :execution
+
+-- name: prune_grants_of_execution
+DELETE FROM grants WHERE execution = :execution OR run IN (SELECT number FROM tool_runs WHERE execution = :execution)
+
+-- name: prune_grants_of_run
+-- Grants for a project outlive the run that they were made in.
+DELETE FROM grants WHERE run = :run
 
 -- name: prune_held
 SELECT COUNT(*) FROM prunes WHERE ended_at IS NULL AND held_until > :now

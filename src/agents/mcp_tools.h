@@ -1,0 +1,37 @@
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/value.h"
+#include "wire/tool_call.h"
+
+// The tools of `reeve mcp` besides those of the tool host: their descriptions, and what their arguments ask for. Pure.
+namespace reeve::agents {
+
+inline constexpr std::string_view approve_tool = "approve";
+inline constexpr std::string_view ask_person_tool = "ask_person";
+inline constexpr std::string_view report_progress_tool = "report_progress";
+inline constexpr std::string_view read_context_tool = "read_context";
+
+// Inside a run: all four. Outside: those that need no run to be useful.
+const std::vector<wire::HostedTool>& run_tools();
+const std::vector<wire::HostedTool>& outside_tools();
+
+// The arguments of `approve`, as Claude Code's permission prompt tool gets them. `new_call` names a call without an id.
+std::expected<wire::CallRequest, std::string> parse_approve(const base::Value& arguments, std::string_view new_call);
+// The texts that the agent expects from it.
+std::string approve_allow(const base::Value& input);
+std::string approve_deny(std::string_view message);
+
+// The body of POST /api/approvals; `name` is this question's own.
+std::expected<base::Value, std::string> parse_question(const base::Value& arguments, std::string_view name);
+// What the person decided, from the approval's record. An error if nobody did.
+std::expected<std::string, std::string> describe_decision(const base::Value& approval);
+
+// The body of POST /api/report.
+std::expected<base::Value, std::string> parse_progress(const base::Value& arguments);
+
+}  // namespace reeve::agents

@@ -1,0 +1,118 @@
+#include "engine/grants.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/engine/tool_calls.h"
+
+namespace reeve::engine {
+namespace {
+
+using model::GrantMatch;
+using model::GrantScope;
+using model::Policy;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::make_call;
+using testing::make_policies;
+using testing::make_shell_call;
+
+const GrantTerms by_program{.match = GrantMatch::program};
+
+std::string objection(const CallSubject& subject, const GrantTerms& terms, const model::Policies& policies = {}) {
+  return find_grant_objection(policies, subject, terms).value_or("");
+}
+
+// TOOL-8: a grant never overrides a denial.
+TEST(Grants, denied_calls_are_not_granted) {
+  EXPECT_THAT(objection(make_call("force_push", "{}"), {}), HasSubstr("default denies the call"));
+  EXPECT_THAT(objection(make_shell_call("ls"), {}, make_policies("shell_execute", Policy::deny, "{}")),
+              HasSubstr("policies.tools.shell_execute denies"));
+  EXPECT_THAT(objection(make_shell_call("git log"), by_program,
+                        make_policies("shell_execute", Policy::deny, R"({"network": "x"})")),
+              HasSubstr("may cover other such calls"));
+}
+
+TEST(Grants, exact_covers_the_same_digest_and_tool_only) {
+  const CallSubject call = make_shell_call("git push origin main");
+  EXPECT_EQ(objection(call, {}), "");
+  const model::Grant grant = make_grant(call, "sha256:1", {});
+  EXPECT_EQ(grant.digest, "sha256:1");
+  EXPECT_EQ(grant.agent, "claude");
+  EXPECT_EQ(grant.describes, "exactly this call: git push origin main");
+  EXPECT_TRUE(covers(grant, call, "sha256:1"));
+  EXPECT_FALSE(covers(grant, call, "sha256:2"));
+  EXPECT_FALSE(covers(grant, call, ""));
+  EXPECT_FALSE(covers(grant, make_call("file_write", R"({"path": "a"})"), "sha256:1"));
+  EXPECT_THAT(describe_extent(grant), IsEmpty());
+}
+
+TEST(Grants, program_covers_any_arguments_of_the_resolved_program) {
+  const CallSubject call = make_shell_call("git log -n 5");
+  EXPECT_EQ(objection(call, by_program), "");
+  const model::Grant grant = make_grant(call, "sha256:1", by_program);
+  EXPECT_THAT(grant.program, ElementsAre("/usr/bin/git", "log"));
+  EXPECT_EQ(grant.describes, "git log in any folder of the worktree");
+  EXPECT_TRUE(covers(grant, make_shell_call("git log --oneline src"), ""));
+  for (const char* text : {"git push", "git log; id", "git log > x", "git -C / log", "git log --output=x", "git", "log",
+                           "git log $HOME", "/opt/git log"}) {
+    EXPECT_FALSE(covers(grant, make_shell_call(text), "sha256:1")) << text;
+  }
+  CallSubject replaced = make_shell_call("git log");
+  replaced.program->is_writable_by_run = true;
+  EXPECT_FALSE(covers(grant, replaced, ""));
+  replaced.program = ProgramFact{.name = "git", .path = "/opt/bin/git", .is_writable_by_run = false};
+  EXPECT_FALSE(covers(grant, replaced, "")) << "another program of that name";
+  EXPECT_EQ(describe_extent(grant).front(), "git log with any other arguments, also on files outside the worktree");
+}
+
+TEST(Grants, programs_that_run_others_are_not_granted_by_program) {
+  for (const char* text : {"python3 x.py", "python3.11 x.py", "bash x.sh", "sh -c ls", "env ls", "xargs ls", "sudo ls",
+                           "make", "npm test", "npx x", "docker run x", "ssh host ls", "find . -exec id", "git",
+                           "git -c core.pager=id log", "vi x", "awk x y", "less x"}) {
+    EXPECT_THAT(objection(make_shell_call(text), by_program), HasSubstr("not by program")) << text;
+    EXPECT_EQ(objection(make_shell_call(text), {}), "") << "exactly this one can be granted: " << text;
+  }
+  EXPECT_THAT(objection(make_shell_call("ls; id"), by_program), HasSubstr("not one simple command"));
+  CallSubject call = make_shell_call("ls");
+  call.program->is_writable_by_run = true;
+  EXPECT_THAT(objection(call, by_program), HasSubstr("could replace"));
+  EXPECT_THAT(objection(make_call("file_write", R"({"path": "a"})"), by_program), HasSubstr("applies to shell"));
+}
+
+TEST(Grants, path_covers_files_that_match_beneath_the_worktree) {
+  const GrantTerms terms{.match = GrantMatch::path, .path = "src/**"};
+  const CallSubject call = make_call("file_write", R"({"path": "src/a.c"})");
+  EXPECT_EQ(objection(call, terms), "");
+  const model::Grant grant = make_grant(call, "sha256:1", terms);
+  EXPECT_TRUE(covers(grant, make_call("file_write", R"({"paths": ["src/b", "/work/app/src/c/d"]})"), ""));
+  for (const char* arguments : {R"({"path": "a"})", R"({"path": "src/../a"})", R"({"path": "src/../../a"})",
+                                R"({"path": "/etc/passwd"})", R"({"paths": ["src/a", "b"]})", R"({"path": "src/.env"})",
+                                R"({"path": "src/.git/hooks/x"})", R"({"path": "src/.claude/settings.json"})",
+                                R"({"path": "src/.reeve/config.yaml"})", R"({"content": "x"})", R"({"path": 7})"}) {
+    EXPECT_FALSE(covers(grant, make_call("file_write", arguments), "")) << arguments;
+  }
+  EXPECT_FALSE(covers(grant, make_call("file_read", R"({"path": "src/a.c"})"), ""));
+  for (const char* glob : {"", "/etc/**", "~/x", "../**", "src/../**", "docs/**"}) {
+    EXPECT_NE(objection(call, {.match = GrantMatch::path, .path = glob}), "") << glob;
+  }
+  EXPECT_NE(objection(make_shell_call("ls"), terms), "");
+}
+
+TEST(Grants, links_are_followed_before_a_path_is_compared) {
+  const GrantTerms all{.match = GrantMatch::path, .path = "**"};
+  EXPECT_EQ(objection(make_call("file_write", R"({"path": "docs/a"})"), all), "");
+  EXPECT_NE(objection(make_call("file_write", R"({"path": "link"})"), all), "");
+  EXPECT_NE(objection(make_call("file_write", R"({"path": "docs/key"})"), all), "");
+}
+
+TEST(Grants, wider_scopes_say_what_else_they_allow) {
+  model::Grant grant = make_grant(make_shell_call("ls"), "sha256:1", {.scope = GrantScope::project});
+  EXPECT_THAT(describe_extent(grant), ElementsAre("the same in every run of claude in this project"));
+  grant = make_grant(make_shell_call("ls"), "sha256:1", {.scope = GrantScope::execution, .match = GrantMatch::program});
+  EXPECT_EQ(describe_extent(grant).size(), 3U);
+}
+
+}  // namespace
+}  // namespace reeve::engine
