@@ -136,7 +136,8 @@ CallGate::CallGate(RuntimeContext& context, Supervisor& supervisor, FactThread& 
 
 LiveRun& CallGate::find_asker(base::RunId run) {
   LiveRun* live = supervisor_.find(run);
-  if (live == nullptr || live->has_exited()) throw run_over(run);
+  // What is being ended begins nothing new.
+  if (live == nullptr || !live->is_alive()) throw run_over(run);
   if (!live->plan().may_ask) {
     throw Error(ErrorCode::approval_gate_asks, "a gate, and what the tool host runs, cannot call tools",
                 "the call counts as denied");
