@@ -281,6 +281,29 @@ TEST_F(Projects, hints_keep_the_prefix_of_an_id) {
   EXPECT_THAT(in("/", {"show", "AP-1"}).out, HasSubstr("status\tpending"));
 }
 
+TEST_F(Projects, commands_that_wait_keep_the_prefix_of_an_id) {
+  const fs::path own = make_project("shop", "state: project\n");
+  ask_in(own);
+  ask_in(site());
+  EXPECT_THAT(in("/", {"show", "shop/AP-1"}).out,
+              AllOf(StartsWith("approval_id\tshop/AP-1\n"), HasSubstr("\ntool_run_id\tshop/TR-1\n")));
+  EXPECT_THAT(in("/", {"show", "shop/TR-1"}).out,
+              AllOf(StartsWith("tool_run_id\tshop/TR-1\n"), HasSubstr("\nasks\tshop/AP-1 ")));
+  const Outcome pending = in("/", {"approvals", "wait", "shop/AP-1", "--timeout", "100ms"});
+  EXPECT_EQ(pending.code, 124) << pending.err;
+  EXPECT_THAT(pending.err, AllOf(HasSubstr("shop/AP-1 asks: "), HasSubstr(" shop/AP-1"), Not(HasSubstr(" AP-1 ")),
+                                 HasSubstr("shop/AP-1 is still pending")));
+  for (const Words& words : {Words{"wait", "shop/TR-1"}, Words{"logs", "-f", "shop/TR-1"}}) {
+    testing::Session waiting(launch_in("/", words), testing::Session::Ends::terminal);
+    EXPECT_TRUE(waiting.wait_for("shop/AP-1 asks: ")) << words.front();
+    EXPECT_TRUE(waiting.wait_for("reeve approve shop/AP-1")) << words.front();
+  }
+  const Outcome cancelled = in("/", {"cancel", "shop/TR-1"});
+  EXPECT_EQ(cancelled.code, 0) << cancelled.err;
+  EXPECT_THAT(cancelled.out, AllOf(StartsWith("shop/TR-1 "), HasSubstr("\nshop/AP-1\tclosed\t")));
+  EXPECT_THAT(in("/", {"show", "AP-1"}).out, HasSubstr("status\tpending"));
+}
+
 // SPEC §7, item 3: what waits is shown although nothing runs.
 TEST_F(Projects, overview_starts_a_stopped_daemon_in_which_something_waits) {
   const fs::path own = make_project("shop", "state: project\n");

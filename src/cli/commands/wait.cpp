@@ -11,6 +11,7 @@
 #include "cli/live/flow_follow.h"
 #include "cli/live/interrupt_message.h"
 #include "cli/live/question_notifier.h"
+#include "cli/sources.h"
 #include "client/executions.h"
 #include "client/runs.h"
 #include "view/execution_text.h"
@@ -62,17 +63,19 @@ class Waited {
   }
 
   ExitCode print(const Call& call) {
-    const base::WallTime now = base::SystemClock().wall_now();
+    const auto now = call.out_is_terminal ? std::optional(base::SystemClock().wall_now()) : std::nullopt;
+    view::Table runs = view::runs_table({}, call.out, now);
+    runs.add_rows_of(view::runs_table(runs_, call.out, now), call.prefix);
+    view::Table executions = view::executions_table({}, call.out, now);
+    executions.add_rows_of(view::executions_table(executions_, call.out, now), call.prefix);
     if (call.is_json) {
+      for (base::Value& record : wire_) record = mark_source(std::move(record), call, daemon_);
       print_json(call, base::Value::array(std::move(wire_)));
     } else if (!call.out_is_terminal) {
-      fmt::print("{}{}", view::runs_table(runs_, call.out, {}).for_pipe(),
-                 view::executions_table(executions_, call.out, {}).for_pipe());
+      fmt::print("{}{}", runs.for_pipe(), executions.for_pipe());
     } else {
-      if (!runs_.empty()) fmt::print("{}", view::runs_table(runs_, call.out, now).for_terminal(call.out));
-      if (!executions_.empty()) {
-        fmt::print("{}", view::executions_table(executions_, call.out, now).for_terminal(call.out));
-      }
+      if (!runs_.empty()) fmt::print("{}", runs.for_terminal(call.out));
+      if (!executions_.empty()) fmt::print("{}", executions.for_terminal(call.out));
     }
     return code_;
   }

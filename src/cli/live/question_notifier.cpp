@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "cli/live/controls.h"
+#include "cli/shown_id.h"
 #include "client/lines.h"
 #include "json/fields.h"
 #include "json/parse.h"
@@ -181,9 +182,9 @@ void print_question(const Call& call, const model::Approval& approval) {
   constexpr std::size_t columns = 60;
   const view::Look look = view::look_of(approval.status);
   print_beside(call, fmt::format("{} {} asks: {}   {}", call.err.paint(look.tint, call.err.pick(look.sign, look.ascii)),
-                                 approval.approval_id.text(),
+                                 shown_id(call, approval.approval_id.text()),
                                  base::fit_width(view::question_line(approval), columns, call.err.ascii),
-                                 view::answer_command(approval)));
+                                 with_prefix(call, view::answer_command(approval))));
 }
 
 }  // namespace reeve::cli
