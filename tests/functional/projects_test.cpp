@@ -304,6 +304,35 @@ TEST_F(Projects, commands_that_wait_keep_the_prefix_of_an_id) {
   EXPECT_THAT(in("/", {"show", "AP-1"}).out, HasSubstr("status\tpending"));
 }
 
+TEST_F(Projects, commands_that_act_on_a_run_accept_a_prefix) {
+  const fs::path own = make_project("shop", "state: project\n");
+  const Outcome started = in(own, {"run", "--detach", "--", "sleep", "600"});
+  ASSERT_EQ(started.code, 0) << started.err;
+  ASSERT_TRUE(eventually([&] { return in(own, {"show", "TR-1"}).out.contains("\npid\t"); }));
+  const Outcome limited = in("/", {"limit", "shop/TR-1", "--timeout", "2h"});
+  EXPECT_EQ(limited.code, 0) << limited.err;
+  EXPECT_THAT(limited.out, StartsWith("shop/TR-1 timeout 2h"));
+  const Outcome paused = in("/", {"pause", "shop/TR-1"});
+  EXPECT_EQ(paused.code, 0) << paused.err;
+  EXPECT_THAT(paused.out, StartsWith("shop/TR-1 paused: "));
+  EXPECT_THAT(paused.err, HasSubstr("reeve resume shop/TR-1"));
+  EXPECT_THAT(in("/", {"resume", "shop/TR-1"}).out, StartsWith("shop/TR-1 continues: "));
+  ASSERT_EQ(in("/", {"cancel", "shop/TR-1", "--kill"}).code, 0);
+  EXPECT_EQ(in("/", {"wait", "shop/TR-1"}).code, 130);
+  EXPECT_EQ(in(own, {"run", "--", "false"}).code, 1);
+  EXPECT_EQ(in("/", {"seen", "shop/TR-2"}).out, "shop/TR-2 dismissed\n");
+  EXPECT_EQ(in("/", {"rerun", "shop/TR-2", "--detach"}).out, "shop/TR-3\n");
+}
+
+TEST_F(Projects, failures_of_every_state_folder_are_dismissed_together) {
+  const fs::path own = make_project("shop", "state: project\n");
+  ASSERT_EQ(in(own, {"run", "--", "false"}).code, 1);
+  ASSERT_EQ(in(site(), {"run", "--", "false"}).code, 1);
+  EXPECT_THAT(first_fields(in(site(), {}).out), ::testing::ElementsAre("TR-1", "shop/TR-1"));
+  EXPECT_EQ(in(site(), {"seen", "--all"}).code, 0);
+  EXPECT_THAT(in(site(), {}).out, IsEmpty());
+}
+
 // SPEC §7, item 3: what waits is shown although nothing runs.
 TEST_F(Projects, overview_starts_a_stopped_daemon_in_which_something_waits) {
   const fs::path own = make_project("shop", "state: project\n");
