@@ -134,6 +134,17 @@ TEST_F(RunControl, pause_stops_the_whole_tree_and_resume_continues_it) {
   EXPECT_EQ(reeve({"pause", id}).code, 4);
 }
 
+TEST_F(RunControl, overview_counts_a_paused_run_as_paused) {
+  const std::string id = detach({}, {"silent", "600"});
+  ASSERT_TRUE(eventually([&] { return tools().size() == 1; }));
+  EXPECT_THAT(reeve({"--json"}).out, HasSubstr(R"("paused":0)"));
+  EXPECT_EQ(reeve({"pause", id}).code, 0);
+  ASSERT_TRUE(eventually([&] { return are_stopped(1); }));
+  EXPECT_THAT(reeve({"--json"}).out, AllOf(HasSubstr(R"("paused":1)"), HasSubstr(R"("running":0)")));
+  EXPECT_EQ(reeve({"cancel", id, "--kill"}).code, 0);
+  finish(id);
+}
+
 // RUN-15: SIGTERM reaches a stopped process only because it is continued.
 TEST_F(RunControl, paused_run_can_be_cancelled_gracefully) {
   const Outcome started = reeve({"run", "--detach", "--", "sh", "-c",
