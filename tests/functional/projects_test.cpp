@@ -181,6 +181,11 @@ TEST_F(Projects, a_key_of_the_daemon_in_a_project_is_an_error) {
   EXPECT_THAT(refused.err, AllOf(HasSubstr("configures the daemon"), HasSubstr("move it to your own config"),
                                  Not(HasSubstr("config trust"))))
       << "trusting a refused key would not help";
+  EXPECT_THAT(refused.err, Not(HasSubstr("ignored"))) << "it is refused, not ignored";
+  EXPECT_THAT(in(folder, {"doctor"}).out, AllOf(HasSubstr("configures the daemon"), Not(HasSubstr("config trust"))));
+  const Outcome trusted = in(folder, {"config", "trust", "--yes"});
+  EXPECT_EQ(trusted.code, 2);
+  EXPECT_THAT(trusted.err, HasSubstr("error[config.daemon_key]"));
   const Outcome shown = in(folder, {"config", "show"});
   EXPECT_EQ(shown.code, 2);
   EXPECT_THAT(shown.err, AllOf(HasSubstr("error[config.daemon_key]"), HasSubstr(".reeve/config.yaml:1:1"),
