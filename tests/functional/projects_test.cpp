@@ -364,6 +364,29 @@ TEST_F(Projects, a_listing_of_an_unknown_project_says_so) {
   EXPECT_THAT(in("/", {"runs", "--project", own.string()}).err, HasSubstr("--state own"));
 }
 
+// Otherwise it would create a folder and start a daemon in it, and show nothing.
+TEST_F(Projects, a_misspelt_state_is_refused) {
+  const fs::path own = make_project("shop", "state: project\n");
+  ask_in(own);
+  const fs::path folder = site();
+  const Outcome slip = in(folder, {"--state", "shpo", "approvals"});
+  EXPECT_EQ(slip.code, 2);
+  EXPECT_THAT(slip.err, AllOf(HasSubstr("no folder and no project called `shpo`"), HasSubstr("did you mean `shop`?"),
+                              HasSubstr("--state ./shpo")));
+  EXPECT_FALSE(fs::exists(folder / "shpo"));
+  EXPECT_THAT(first_fields(in(folder, {"--state", "shop", "approvals"}).out), ::testing::ElementsAre("AP-1"));
+  EXPECT_EQ(in(folder, {"--state", "./new", "run", "--", "true"}).code, 0);
+  EXPECT_TRUE(fs::exists(folder / "new/reeve.db")) << "a path means a folder";
+}
+
+TEST_F(Projects, an_unknown_project_lists_each_known_one_once) {
+  ask_in(shop());
+  ask_in(site());
+  const Outcome unknown = in("/", {"runs", "--project", "nosuch"});
+  EXPECT_EQ(unknown.code, 3);
+  EXPECT_THAT(unknown.err, HasSubstr("known: shop, site\n"));
+}
+
 TEST_F(Projects, words_of_other_commands_are_not_ids) {
   EXPECT_EQ(in(shop(), {"run", "--", "echo", "feature/TR-12"}).out, "feature/TR-12\n");
 }
