@@ -151,6 +151,12 @@ TEST_F(Cli, usage_errors_come_with_a_suggestion) {
       {{"watch", "TR-5"}, "unknown command `reeve watch`", "`reeve logs -f TR-5`"},
       {{"inbox"}, "unknown command `reeve inbox`", "`reeve approvals`"},
       {{"rm", "TR-5"}, "unknown command `reeve rm`", "records are kept"},
+      {{"delete", "TR-5"}, "unknown command `reeve delete`", "`reeve prune`"},
+      {{"history"}, "unknown command `reeve history`", "`reeve flow list`"},
+      {{"dashboard"}, "unknown command `reeve dashboard`", "`reeve web`"},
+      {{"flow", "ls"}, "unknown command `reeve flow ls`", "`reeve flow list`"},
+      {{"flow", "rm", "EX-9"}, "unknown command `reeve flow rm`", "`reeve prune`"},
+      {{"flow", "logs", "EX-9"}, "unknown command `reeve flow logs`", "`reeve logs EX-9`"},
       {{"help", "ps"}, "unknown command `ps`", "`reeve runs`"},
   };
   for (const Mistake& mistake : mistakes) {
