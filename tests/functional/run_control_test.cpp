@@ -75,7 +75,7 @@ TEST_F(RunControl, limit_changes_the_timeout_of_a_live_run) {
   const std::string id = detach({"--timeout", "30m", "--no-output-timeout", "5m"}, {"silent", "600"});
   const Outcome limited = reeve({"limit", id, "--timeout", "2h", "--no-output-timeout", "off"});
   EXPECT_EQ(limited.code, 0) << limited.err;
-  EXPECT_THAT(limited.out, AllOf(HasSubstr(id + " timeout 2h ("), HasSubstr("no-output timeout off")));
+  EXPECT_THAT(limited.out, AllOf(HasSubstr(id + " timeout 2h (1h59m left)"), HasSubstr("no-output timeout off")));
   EXPECT_THAT(reeve({"show", id}).out, AllOf(HasSubstr("timeout\t2h\n"), HasSubstr("no_output_timeout\toff\n")));
   EXPECT_GT(shown_number(id, "time_left_ms"), 7'000'000);
   bool is_told = false;

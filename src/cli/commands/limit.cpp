@@ -8,6 +8,7 @@
 #include "cli/shown_id.h"
 #include "cli/sources.h"
 #include "client/runs.h"
+#include "view/status.h"
 
 namespace reeve::cli {
 
@@ -43,8 +44,7 @@ ExitCode run(const Call& call) {
     text = fmt::format("timeout {}", base::format_time_limit(*limits.timeout));
     const auto process = client::find_process(daemon, id);
     if (process && process->time_left_ms) {
-      text +=
-          fmt::format(" ({} left)", base::format_duration(base::Milliseconds(*process->time_left_ms / 1'000 * 1'000)));
+      text += fmt::format(" ({} left)", view::span_text(base::Milliseconds(*process->time_left_ms)));
     }
   }
   if (limits.no_output_timeout) {
