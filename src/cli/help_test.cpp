@@ -71,6 +71,13 @@ TEST(Help, a_group_begins_with_examples) {
   }
 }
 
+// RUN-9: `--detach` hands over only what the daemon keeps.
+TEST(Help, run_names_the_limit_of_detached_input) {
+  const auto run = std::ranges::find(all_commands(), "run", &Command::name);
+  ASSERT_NE(run, all_commands().end());
+  EXPECT_TRUE(run->about.contains("more than 16 MiB is refused")) << run->about;
+}
+
 // SPEC §7: every command accepts `shop/TR-1` and `@TR-1`.
 TEST(Help, words_that_name_a_record_are_ids) {
   int ids = 0;
