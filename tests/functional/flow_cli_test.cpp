@@ -70,6 +70,7 @@ TEST_F(FlowCli, exit_code_tells_how_the_execution_ended) {
   const Outcome waits = reeve({"flow", "run", "asks", "--no-wait"});
   EXPECT_EQ(waits.code, 90);
   EXPECT_THAT(waits.out, HasSubstr("\tok\tasks\tAP-1: Ship it?"));
+  EXPECT_THAT(waits.err, HasSubstr("next: reeve show AP-1"));
   EXPECT_EQ(reeve({"approve", "--yes", "AP-1"}).code, 0);
   EXPECT_EQ(wait_for("EX-2"), 0);
   const auto slow = start({"flow", "run", "slow"});

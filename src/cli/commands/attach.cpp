@@ -43,7 +43,7 @@ ExitCode run(const Call& call) {
   const auto record = follower.follow(client::Until::final);
   controls.reset();
   if (follower.has_lost_reader()) return ExitCode::reader_gone;
-  print_ending(call, record.run);
+  print_ending(call, daemon, record.run);
   if (call.is_json) print_json(call, record.wire);
   const ExitCode code = exit_code_of(record.run);
   return code == ExitCode::done && follower.has_failed() ? ExitCode::failed : code;

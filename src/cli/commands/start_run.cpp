@@ -64,7 +64,7 @@ ExitCode follow(const Call& call, client::Daemon& daemon, RunEnds ends,
   sender.reset();
   controls.reset();
   if (follower.has_lost_reader()) return cancel_unread(call, daemon, record.run);
-  print_ending(call, record.run);
+  print_ending(call, daemon, record.run);
   if (call.is_json) print_json(call, record.wire);
   const ExitCode code = exit_code_of(record.run);
   return code == ExitCode::done && follower.has_failed() ? ExitCode::failed : code;

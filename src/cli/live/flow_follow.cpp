@@ -286,10 +286,10 @@ void print_ending(const Call& call, const Execution& execution) {
   print_beside(call, text);
 }
 
-void print_next_of(const Call& call, const Execution& execution) {
+void print_next_of(const Call& call, client::Daemon& daemon, const Execution& execution) {
   const std::string id = execution.execution_id.text();
   if (execution.status == ExecutionStatus::waiting_approval) {
-    print_next(call, "reeve approvals");
+    print_next(call, show_question_of(daemon, execution.execution_id));
   } else if (spec::is_pipeline(execution.workflow_id)) {
     print_next(call, fmt::format("reeve pipeline show {}", id));
   } else if (execution.status == ExecutionStatus::failed) {

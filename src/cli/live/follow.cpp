@@ -118,7 +118,7 @@ bool RunFollower::write_out(model::Stream stream, std::string_view bytes) {
   return false;
 }
 
-void print_ending(const Call& call, const model::Run& run) {
+void print_ending(const Call& call, client::Daemon& daemon, const model::Run& run) {
   const std::string reason = run.reason.value_or("");
   // The tool itself has reported why.
   const bool is_own_code = run.status == RunStatus::failed && run.exit_code.value_or(0) != 0 &&
@@ -138,7 +138,7 @@ void print_ending(const Call& call, const model::Run& run) {
     text += ": " + shown_reason(run);
   }
   print_beside(call, text);
-  if (run.status == RunStatus::waiting_approval) print_next(call, "reeve approvals");
+  if (run.status == RunStatus::waiting_approval) print_next(call, show_question_of(daemon, run.tool_run_id));
   const bool has_failed = run.status == RunStatus::failed || run.status == RunStatus::failed_timeout;
   if (has_failed && !is_own_code) print_beside(call, "  = fix: " + with_prefix(call, fix_for(run)));
 }

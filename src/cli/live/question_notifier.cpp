@@ -14,7 +14,10 @@
 #include "base/text.h"
 #include "cli/live/controls.h"
 #include "cli/shown_id.h"
+#include "client/approvals.h"
+#include "client/executions.h"
 #include "client/lines.h"
+#include "client/refusal.h"
 #include "json/fields.h"
 #include "json/parse.h"
 #include "model/execution.h"
@@ -177,6 +180,37 @@ QuestionNotifier::QuestionNotifier(const Call& call, const client::DaemonPlace& 
     : core_(std::make_unique<Core>(call, place, std::move(subjects))) {}
 
 QuestionNotifier::~QuestionNotifier() = default;
+
+namespace {
+
+std::string show_only(const std::vector<model::Approval>& approvals) {
+  const model::Approval* asked = nullptr;
+  for (const model::Approval& approval : approvals) {
+    if (approval.status != model::ApprovalStatus::pending) continue;
+    if (asked != nullptr) return "reeve approvals";
+    asked = &approval;
+  }
+  return asked == nullptr ? "reeve approvals" : "reeve show " + asked->approval_id.text();
+}
+
+}  // namespace
+
+std::string show_question_of(client::Daemon& daemon, base::RunId id) try {
+  constexpr std::size_t most = 20;
+  std::vector<model::Approval> approvals;
+  for (client::ApprovalRecord& record : client::list_approvals(daemon, {.run = id}, most)) {
+    approvals.push_back(std::move(record.approval));
+  }
+  return show_only(approvals);
+} catch (const client::Refusal&) {
+  return "reeve approvals";
+}
+
+std::string show_question_of(client::Daemon& daemon, base::ExecutionId id) try {
+  return show_only(client::get_history(daemon, id).approvals);
+} catch (const client::Refusal&) {
+  return "reeve approvals";
+}
 
 void print_question(const Call& call, const model::Approval& approval) {
   constexpr std::size_t columns = 60;
