@@ -20,8 +20,32 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The registered projects that still exist.
-std::vector<fs::path> find_registered() {
+[[noreturn]] void refuse_own_state(const fs::path& project) {
+  const std::string name = base::visible(project.filename().string());
+  throw base::Error(ErrorCode::project_unknown,
+                    fmt::format("{} keeps its own state, which this daemon does not have", base::quoted(name)),
+                    fmt::format("add `--state {}` instead of `--project`", name));
+}
+
+std::string pick_path(const std::string& word, const std::vector<model::ProjectRef>& known) {
+  const fs::path absolute = fs::absolute(word).lexically_normal();
+  const fs::path path = absolute.has_filename() ? absolute : absolute.parent_path();
+  if (std::ranges::find(known, path.string(), &model::ProjectRef::path) != known.end()) return path.string();
+  std::error_code error;
+  const std::vector<fs::path> registered = find_registered_projects();
+  const bool is_project =
+      std::ranges::find(registered, path) != registered.end() || fs::is_directory(path / ".reeve", error);
+  if (!is_project) {
+    throw base::Error(ErrorCode::project_unknown, fmt::format("no project at {} is known", base::quoted(path.string())),
+                      "give the path of a project that has runs, or its name");
+  }
+  if (project::has_own_state(path)) refuse_own_state(path);
+  return path.string();
+}
+
+}  // namespace
+
+std::vector<fs::path> find_registered_projects() {
   std::vector<fs::path> found;
   const auto registry = project::Registry::find();
   if (!registry) return found;
@@ -35,31 +59,6 @@ std::vector<fs::path> find_registered() {
   }
   return found;
 }
-
-[[noreturn]] void refuse_own_state(const fs::path& project) {
-  const std::string name = base::visible(project.filename().string());
-  throw base::Error(ErrorCode::project_unknown,
-                    fmt::format("{} keeps its own state, which this daemon does not have", base::quoted(name)),
-                    fmt::format("add `--state {}` instead of `--project`", name));
-}
-
-std::string pick_path(const std::string& word, const std::vector<model::ProjectRef>& known) {
-  const fs::path absolute = fs::absolute(word).lexically_normal();
-  const fs::path path = absolute.has_filename() ? absolute : absolute.parent_path();
-  if (std::ranges::find(known, path.string(), &model::ProjectRef::path) != known.end()) return path.string();
-  std::error_code error;
-  const std::vector<fs::path> registered = find_registered();
-  const bool is_project =
-      std::ranges::find(registered, path) != registered.end() || fs::is_directory(path / ".reeve", error);
-  if (!is_project) {
-    throw base::Error(ErrorCode::project_unknown, fmt::format("no project at {} is known", base::quoted(path.string())),
-                      "give the path of a project that has runs, or its name");
-  }
-  if (project::has_own_state(path)) refuse_own_state(path);
-  return path.string();
-}
-
-}  // namespace
 
 const std::vector<Option>& scope_options() {
   static const std::vector<Option> options = {
@@ -98,7 +97,7 @@ std::string pick_project(const std::string& name, const std::vector<model::Proje
     names.push_back(project.name);
     if (project.name == name) paths.push_back(project.path);
   }
-  const std::vector<fs::path> registered = find_registered();
+  const std::vector<fs::path> registered = find_registered_projects();
   for (const fs::path& path : registered) {
     if (project::has_own_state(path)) continue;
     names.push_back(path.filename().string());
@@ -112,6 +111,10 @@ std::string pick_project(const std::string& name, const std::vector<model::Proje
   }
   const auto own = std::ranges::find(registered, name, [](const fs::path& path) { return path.filename().string(); });
   if (own != registered.end()) refuse_own_state(*own);
+  // A project with runs is registered too.
+  std::ranges::sort(names);
+  const auto repeated = std::ranges::unique(names);
+  names.erase(repeated.begin(), repeated.end());
   const auto meant = base::find_closest(name, names);
   throw base::Error(ErrorCode::project_unknown, fmt::format("no project called {} is known", base::quoted(name)),
                     meant           ? fmt::format("did you mean `{}`?", *meant)
