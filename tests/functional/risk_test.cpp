@@ -235,6 +235,7 @@ TEST_F(ApprovalRisk, apply_question_of_deleted_files_is_high) {
   EXPECT_EQ(show("AP-1")["risk"], "high");
   EXPECT_THAT(show("AP-1")["risk_reasons"], HasSubstr("deletes old.txt"));
   EXPECT_THAT(reeve({"show", "PA-1", "--json"}).out, HasSubstr(R"("is_deleted":true)"));
+  EXPECT_THAT(reeve({"patch", "list", "--here"}).out, StartsWith("PA-1\t"));
   const Outcome refused = reeve({"approve", "AP-1", "--yes"});
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, HasSubstr("high risk: deletes old.txt"));

@@ -17,8 +17,8 @@ using base::ErrorCode;
 
 ExitCode see_all(const Call& call) {
   const Scope scope(call);
-  client::Daemon daemon(daemon_place(call));
-  client::dismiss_failures(daemon, scope.find_path(daemon));
+  Source source = find_source(call, scope);
+  client::dismiss_failures(source.daemon, scope.find_path(source.daemon));
   if (call.is_json) {
     print_json(call, base::Value::object());
   } else {
