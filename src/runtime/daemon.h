@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/approvals/approvals.h"
+#include "runtime/approvals/caller_questions.h"
 #include "runtime/events/event_hub.h"
 #include "runtime/executions/execution_driver.h"
 #include "runtime/gate/call_gate.h"
@@ -76,6 +77,7 @@ class Daemon {
   // Whether a tool with `sandbox: guard` can be started.
   SandboxProbe& sandbox() noexcept { return *sandbox_; }
   Approvals& approvals() noexcept { return *approvals_; }
+  CallerQuestions caller_questions() noexcept { return CallerQuestions(*context_); }
   CallGate& call_gate() noexcept { return *call_gate_; }
   CallGrants& call_grants() noexcept { return *call_grants_; }
   ExecutionDriver& driver() noexcept { return *driver_; }

@@ -135,6 +135,13 @@ CREATE TRIGGER grants_extent BEFORE UPDATE OF scope, project, run, execution, ag
   approval, created_by, created_at, expires_at ON grants FOR EACH ROW
   EXECUTE FUNCTION reeve_refuse('grants: the extent of a grant never changes');
 
+-- A question that a caller of the API asked outside of any run. Its own name of the question is `tool_ref`.
+ALTER TABLE approvals ADD COLUMN asked_by text
+  CHECK (asked_by IS NULL OR (kind = 'question' AND run IS NULL AND execution IS NULL AND node IS NULL));
+CREATE UNIQUE INDEX approvals_by_reference ON approvals (asked_by, tool_ref) WHERE asked_by IS NOT NULL AND tool_ref IS NOT NULL;
+CREATE INDEX approvals_asked ON approvals (asked_by) WHERE asked_by IS NOT NULL AND status = 'pending';
+CREATE INDEX approvals_asked_decided ON approvals (decided_at) WHERE asked_by IS NOT NULL AND status <> 'pending';
+
 -- New kinds of audit entries.
 ALTER TYPE audit_kind ADD VALUE 'question_refused';
 ALTER TYPE audit_kind ADD VALUE 'tool_call_decided';

@@ -142,6 +142,13 @@ BEGIN
   SELECT RAISE(ROLLBACK, 'grants: the extent of a grant never changes');
 END;
 
+-- A question that a caller of the API asked outside of any run. Its own name of the question is `tool_ref`.
+ALTER TABLE approvals ADD COLUMN asked_by TEXT
+  CHECK (asked_by IS NULL OR (kind = 'question' AND run IS NULL AND execution IS NULL AND node IS NULL));
+CREATE UNIQUE INDEX approvals_by_reference ON approvals (asked_by, tool_ref) WHERE asked_by IS NOT NULL AND tool_ref IS NOT NULL;
+CREATE INDEX approvals_asked ON approvals (asked_by) WHERE asked_by IS NOT NULL AND status = 'pending';
+CREATE INDEX approvals_asked_decided ON approvals (decided_at) WHERE asked_by IS NOT NULL AND status <> 'pending';
+
 -- New kinds of audit entries. A CHECK cannot be widened and the table cannot be updated, so a new one replaces it.
 CREATE TABLE new_audit_log (
   seq INTEGER PRIMARY KEY CHECK (seq > 0),
