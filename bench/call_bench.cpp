@@ -74,7 +74,7 @@ Daemon open_daemon(const Place& place, const std::string& name) {
     const Daemon maker(place.programs, state, Daemon::Leaves::state);
   }
   write_text(state / ".config" / "reeve" / "config.yaml", config);
-  return Daemon(place.programs, state);
+  return {place.programs, state};
 }
 
 // Runs that do nothing, with their sockets; their calls come from here. They are killed at the end.
