@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "cli/commands/serve.h"
-#include "cli/commands/state_survey.h"
 #include "cli/main.h"
+#include "cli/state_survey.h"
 #include "server/resources/state_survey.h"
 #include "server/resources/store_health.h"
 #include "server/serve.h"

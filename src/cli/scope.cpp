@@ -22,22 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The registered projects that still exist.
-std::vector<fs::path> find_registered() {
-  std::vector<fs::path> found;
-  const auto registry = project::Registry::find();
-  if (!registry) return found;
-  for (const project::KnownPlace& place : registry->list()) {
-    std::error_code error;
-    const fs::path path = place.kind == project::KnownPlace::Kind::project
-                              ? place.path
-                              : project::StateFolder{place.path}.project().value_or("");
-    if (path.empty() || !fs::is_directory(path, error)) continue;
-    if (std::ranges::find(found, path) == found.end()) found.push_back(path);
-  }
-  return found;
-}
-
 [[noreturn]] void refuse_own_state(const fs::path& project) {
   const std::string name = base::visible(project.filename().string());
   throw base::Error(ErrorCode::project_unknown,
@@ -52,7 +36,7 @@ fs::path make_path(const std::string& word) {
 
 // The project of that name or path, if it keeps its own state and no other registered project has the name.
 std::optional<fs::path> find_with_own_state(const std::string& word) {
-  std::vector<fs::path> found = find_registered();
+  std::vector<fs::path> found = find_registered_projects();
   if (word.contains('/')) {
     const fs::path path = make_path(word);
     std::error_code error;
@@ -72,7 +56,7 @@ std::string pick_path(const std::string& word, const std::vector<model::ProjectR
   const fs::path path = make_path(word);
   if (std::ranges::find(known, path.string(), &model::ProjectRef::path) != known.end()) return path.string();
   std::error_code error;
-  const std::vector<fs::path> registered = find_registered();
+  const std::vector<fs::path> registered = find_registered_projects();
   const bool is_project =
       std::ranges::find(registered, path) != registered.end() || fs::is_directory(path / ".reeve", error);
   if (!is_project) {
@@ -84,6 +68,21 @@ std::string pick_path(const std::string& word, const std::vector<model::ProjectR
 }
 
 }  // namespace
+
+std::vector<fs::path> find_registered_projects() {
+  std::vector<fs::path> found;
+  const auto registry = project::Registry::find();
+  if (!registry) return found;
+  for (const project::KnownPlace& place : registry->list()) {
+    std::error_code error;
+    const fs::path path = place.kind == project::KnownPlace::Kind::project
+                              ? place.path
+                              : project::StateFolder{place.path}.project().value_or("");
+    if (path.empty() || !fs::is_directory(path, error)) continue;
+    if (std::ranges::find(found, path) == found.end()) found.push_back(path);
+  }
+  return found;
+}
 
 const std::vector<Option>& scope_options() {
   static const std::vector<Option> options = {
@@ -136,7 +135,7 @@ std::string pick_project(const std::string& name, const std::vector<model::Proje
     names.push_back(project.name);
     if (project.name == name) paths.push_back(project.path);
   }
-  const std::vector<fs::path> registered = find_registered();
+  const std::vector<fs::path> registered = find_registered_projects();
   for (const fs::path& path : registered) {
     if (project::has_own_state(path)) continue;
     names.push_back(path.filename().string());
@@ -150,6 +149,10 @@ std::string pick_project(const std::string& name, const std::vector<model::Proje
   }
   const auto own = std::ranges::find(registered, name, [](const fs::path& path) { return path.filename().string(); });
   if (own != registered.end()) refuse_own_state(*own);
+  // A project with runs is registered too.
+  std::ranges::sort(names);
+  const auto repeated = std::ranges::unique(names);
+  names.erase(repeated.begin(), repeated.end());
   const auto meant = base::find_closest(name, names);
   throw base::Error(ErrorCode::project_unknown, fmt::format("no project called {} is known", base::quoted(name)),
                     meant           ? fmt::format("did you mean `{}`?", *meant)

@@ -16,6 +16,10 @@
 // Which projects a listing covers: all, or one with `--here` or `--project NAME`.
 namespace reeve::cli {
 
+// The projects on this machine that still exist, by their paths: those whose runs a daemon has kept, and those with a
+// state folder of their own. Each once.
+std::vector<std::filesystem::path> find_registered_projects();
+
 // `--here` and `--project`.
 const std::vector<Option>& scope_options();
 // Appends them to the options of a command.

@@ -266,6 +266,13 @@ TEST_F(ApprovalsCli, invalid_ids_get_specific_errors) {
   EXPECT_THAT(reeve({"reject", "@last"}).out, StartsWith("AP-1\trejected\treject\t"));
 }
 
+TEST_F(ApprovalsCli, run_that_does_not_wait_names_its_question) {
+  const Outcome asked = reeve({"run", "--no-wait", "--", "sh", "-c", "exit 90"});
+  EXPECT_EQ(asked.code, 90) << asked.err;
+  EXPECT_THAT(asked.err, HasSubstr("next: reeve show AP-1"));
+  EXPECT_EQ(reeve({"reject", "AP-1"}).code, 0);
+}
+
 // SPEC §7: every field, with the command that would run.
 TEST_F(ApprovalsCli, show_includes_the_command_that_would_run) {
   const std::string id = ask(three_ways);

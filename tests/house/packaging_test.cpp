@@ -59,5 +59,19 @@ TEST(House, package_check_plays_the_tutorial) {
   EXPECT_FALSE(text.contains("--man=no"));
 }
 
+// A decision without a terminal needs its confirmation: a question of medium risk is decided with `--yes`.
+TEST(House, package_check_confirms_its_decisions) {
+  const std::string text = read("packaging/try");
+  int decisions = 0;
+  for (const std::string_view line : base::split(text, '\n')) {
+    const std::string_view words = base::trim(line);
+    if (words.starts_with("#")) continue;
+    if (!words.contains("reeve answer ") && !words.contains("reeve approve ")) continue;
+    ++decisions;
+    EXPECT_TRUE(words.contains(" --yes")) << line;
+  }
+  EXPECT_GE(decisions, 2);
+}
+
 }  // namespace
 }  // namespace reeve

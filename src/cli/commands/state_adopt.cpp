@@ -7,10 +7,10 @@
 #include "base/text.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
-#include "cli/commands/state_survey.h"
 #include "cli/commands/stop_daemon.h"
 #include "cli/connect.h"
 #include "cli/live/ask_person.h"
+#include "cli/state_survey.h"
 #include "json/describe.h"
 #include "project/state_folder.h"
 #include "project/state_identity.h"
@@ -23,11 +23,6 @@ namespace {
 using base::ErrorCode;
 
 namespace fs = std::filesystem;
-
-Survey& the_survey() {
-  static Survey survey;
-  return survey;
-}
 
 std::string plural(std::int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
@@ -123,12 +118,6 @@ ExitCode run(const Call& call) {
 }
 
 }  // namespace
-
-void set_survey(Survey survey) { the_survey() = std::move(survey); }
-
-StateSurvey survey_state(const std::filesystem::path& database) {
-  return the_survey() ? the_survey()(database) : StateSurvey();
-}
 
 Command make_state_adopt() {
   return {

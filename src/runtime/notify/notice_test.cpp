@@ -80,11 +80,12 @@ TEST(Notice, title_and_body_can_be_read_alone) {
       R"({"approval_id":"AP-4","tool":"aider","tool_run_id":"TR-3","question":"Deploy?","project":"/home/ana/shop"})"));
   EXPECT_EQ(asked.title, "Approval needed (AP-4)");
   EXPECT_EQ(asked.body, "Deploy?\naider (TR-3), project shop\nreeve show AP-4");
-  const NoticeText failed =
-      text_of(event_of(model::EventKind::tool_status_change,
-                       R"({"tool":"aider","tool_run_id":"TR-3","status":"failed","reason":"exit_code != 0"})"));
+  const NoticeText failed = text_of(event_of(
+      model::EventKind::tool_status_change,
+      R"j({"tool":"aider","tool_run_id":"TR-3","status":"failed","reason":"exit_code != 0 (2)","exit_code":2})j"));
   EXPECT_EQ(failed.title, "Failed: aider (TR-3)");
-  EXPECT_EQ(failed.body, "exit_code != 0\nreeve logs TR-3");
+  EXPECT_EQ(failed.body, "exit 2\nreeve logs TR-3");
+  EXPECT_EQ(failed.summary, "failed: aider (TR-3): exit 2");
   const NoticeText done =
       text_of(event_of(model::EventKind::execution_status_change, R"({"execution_id":"EX-9","status":"completed"})"));
   EXPECT_EQ(done.title, "Completed: EX-9");
