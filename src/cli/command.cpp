@@ -58,6 +58,7 @@ const std::vector<Command>& all_commands() {
       make_policy_show(),
       make_policy_check(),
       make_policy_test(),
+      make_policy_suggest(),
       make_policy_grants(),
       make_policy_revoke(),
       make_hook(),

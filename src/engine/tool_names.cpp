@@ -151,6 +151,10 @@ NamedCall name_call(std::string_view dialect, std::string_view native_tool, cons
             name_arguments(own_form(native_tool), arguments, cwd, ShellWrapper::kept).arguments, true};
   }
   if (row == nullptr) return unknown_call(dialect, native_tool, arguments);
+  // The kind is the agent's own word for the call; a command stays one.
+  const bool hides_command = dialect == "acp" && row->form != ArgumentForm::command &&
+                             (arguments.find("command") != nullptr || arguments.find("cmd") != nullptr);
+  if (hides_command) row = find_row(dialect, "execute");
   const bool is_wrapped = dialect == "codex" || dialect == "acp";
   NamedArguments named =
       name_arguments(row->form, arguments, cwd, is_wrapped ? ShellWrapper::removed : ShellWrapper::kept);

@@ -77,6 +77,7 @@ TEST(ToolNames, tools_of_agents_get_names_of_reeve) {
       {"opencode", "webfetch", R"({"url":"u"})", R"(web_fetch {"url":"u"})"},
       {"acp", "execute", R"({"command":"ls","cwd":"/wt"})", R"(shell_execute {"command":"ls","cwd":"/wt"})"},
       {"acp", "edit", R"({"filepath":"/wt/y","diff":"d"})", R"(file_write {"path":"/wt/y","diff":"d"})"},
+      {"acp", "read", R"({"command":"id","path":"a"})", R"(shell_execute {"command":"id","path":"/wt/a"})"},
       {"acp", "delete", R"({"path":"a"})", R"(file_delete {"path":"/wt/a"})"},
       {"", "file_read", R"({"path":"a"})", R"(file_read {"path":"/wt/a"})"},
       {"", "list_directory", "{}", R"(list_directory {"path":"/wt"})"},

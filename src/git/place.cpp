@@ -93,7 +93,7 @@ constexpr auto own_names = std::to_array<const char*>({"HEAD", "index", "commond
   throw base::Error(ErrorCode::git_unsafe_folder, fmt::format("`{}` {}", base::visible(folder.string()), why));
 }
 
-// Whoever works in the checkout may have written its `.git`, so nothing in it may lead to another repository.
+// A process that works in the checkout may have written its `.git`: nothing in it may lead to another repository.
 void check_plain(const Place& place) {
   std::error_code error;
   const auto git = fs::symlink_status(place.root / ".git", error);

@@ -110,7 +110,8 @@ inline constexpr auto approval_columns = std::to_array<StateColumn>({{"kind"},
                                                                      {"project", Holds::project},
                                                                      {"risk"},
                                                                      {"risk_reasons"},
-                                                                     {"context"}});
+                                                                     {"context"},
+                                                                     {"asked_by"}});
 inline constexpr auto patch_columns = std::to_array<StateColumn>({{"execution", Holds::execution},
                                                                   {"root", Holds::execution},
                                                                   {"node_id"},

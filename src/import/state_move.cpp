@@ -282,6 +282,8 @@ class Copy {
                   "nothing was moved; decide, end or cancel it first");
     }
     if (kind != Numbered::approval) return;
+    // The asker may have used the name of its question here, too.
+    if (!is_null(cell(cells, "asked_by"))) cell(cells, "tool_ref") = {};
     cell(cells, "settled") = std::int64_t{1};
     if (cell(cells, "use") == Cell("unused") && *status == "approved") cell(cells, "use") = "void";
   }

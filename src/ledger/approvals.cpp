@@ -24,6 +24,11 @@ namespace {
 // GRF-12, APR-5: the run or node that asked resumes. A node that has moved on, or asks again, is not affected.
 void go_on(Transaction& transaction, Executions& executions, const WorkerCapacity& worker, const ApprovalRow& row,
            const Closing& closing, StepResult& result) {
+  const bool is_for_caller = row.approval.asked_by && closing.status == ApprovalStatus::approved;
+  // The caller reads the answer as often as it wants; nothing else can use it.
+  if (is_for_caller && row.approval.use == model::ApprovalUse::unused) {
+    write_use(transaction, row.approval, model::ApprovalUse::used, row.approval.attempt);
+  }
   if (auto consequence = follow_answer(transaction, row, closing)) result.runs.push_back(std::move(*consequence));
   const bool may_apply = row.approval.delivery == model::Delivery::apply && closing.status == ApprovalStatus::approved;
   if (may_apply && row.approval.execution_id) result.applies.push_back(*row.approval.execution_id);
@@ -143,6 +148,8 @@ DecisionResult decide_approval(Transaction& transaction, Executions& executions,
   result.approval->comment = closing.comment;
   result.approval->decided_by = closing.decided_by;
   result.approval->decided_at = transaction.now();
+  const bool is_used = row->approval.asked_by && closing.status == ApprovalStatus::approved;
+  if (is_used) result.approval->use = model::ApprovalUse::used;
   return result;
 }
 

@@ -22,6 +22,7 @@ Value describe_subject(const model::Approval& approval) {
   data.set("execution_id", json::to_value(approval.execution_id));
   data.set("node_id", json::to_value(approval.node_id));
   data.set("project", json::to_value(store::path_of(approval.project)));
+  if (approval.asked_by) data.set("asked_by", Value::string(*approval.asked_by));
   return data;
 }
 
@@ -86,7 +87,7 @@ void tell_question(Transaction& transaction, const model::Approval& approval, Te
   if (telling == Telling::reminder) told.set("reminder", Value::boolean(true));
   transaction.tell(model::EventKind::approval_needed, told, {.execution = approval.execution_id, .expires = true});
   if (telling == Telling::reminder) return;
-  transaction.record(model::AuditKind::approval_requested, "reeve", data);
+  transaction.record(model::AuditKind::approval_requested, approval.asked_by.value_or("reeve"), data);
 }
 
 std::optional<store::ApprovalRow> lock_question(Transaction& transaction, base::ApprovalId id) {

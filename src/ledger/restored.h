@@ -16,8 +16,8 @@ struct SettledRestore {
 
 // Called before anything else on a restored database, so that the copy never acts on the processes, worktrees and
 // branches of the original: runs with a process become `failed`, executions that run or have a branch become
-// `cancelled`, grants that were not used become void, standing grants are revoked, and worktrees are forgotten without touching them. Questions
-// that only wait for a person stay. Can be repeated.
+// `cancelled`, grants that were not used become void, standing grants are revoked, and worktrees are forgotten without
+// touching them. Questions that only wait for a person stay. Can be repeated.
 SettledRestore settle_restored(Transaction& transaction, Executions& executions);
 
 }  // namespace reeve::ledger

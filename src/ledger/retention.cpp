@@ -134,7 +134,7 @@ PruneProgress prune_runs(Transaction& transaction, const RetentionTerms& terms, 
   Session& session = transaction.session();
   const std::string before = text_of(*terms.runs_before);
   const auto first = find_window(session, Sql::run_next, progress.after, before);
-  if (!first) return next_phase(progress, Phase::outputs);
+  if (!first) return next_phase(progress, Phase::questions);
   const std::int64_t upto = *first + window;
   const auto runs = numbers(session, Sql::runs_old,
                             {{"after", progress.after},
@@ -152,6 +152,17 @@ PruneProgress prune_runs(Transaction& transaction, const RetentionTerms& terms, 
   }
   const bool is_through = runs.empty() || (std::ssize(runs) < max_records && progress.after == runs.back());
   if (is_through) progress.after = upto;
+  return progress;
+}
+
+// Answered questions from outside of runs. Their numbers are no progress: what is removed is not found again.
+PruneProgress prune_questions(Transaction& transaction, const RetentionTerms& terms, PruneProgress progress) {
+  if (terms.is_dry_run) return next_phase(progress, Phase::outputs);
+  Session& session = transaction.session();
+  const std::string before = text_of(*terms.runs_before);
+  const auto old = numbers(session, Sql::questions_old, {{"before", before}, {"most", max_records}});
+  if (old.empty()) return next_phase(progress, Phase::outputs);
+  for (const std::int64_t question : old) session.write(Sql::prune_question, {{"approval", question}});
   return progress;
 }
 
@@ -216,6 +227,8 @@ PruneProgress prune_batch(Transaction& transaction, const RetentionTerms& terms,
       return prune_executions(transaction, terms, progress);
     case Phase::runs:
       return prune_runs(transaction, terms, progress);
+    case Phase::questions:
+      return prune_questions(transaction, terms, progress);
     case Phase::outputs:
       if (!terms.output_before) return next_phase(progress, Phase::events);
       return prune_outputs(transaction, terms, progress);

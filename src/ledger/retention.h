@@ -39,7 +39,7 @@ struct PruneCounts {
 BOOST_DESCRIBE_STRUCT(PruneCounts, (), (runs, executions, outputs, events))
 
 struct PruneProgress {
-  enum class Phase { executions, runs, outputs, events, done };
+  enum class Phase { executions, runs, questions, outputs, events, done };
   Phase phase = Phase::executions;
   // The number up to which the phase is done.
   std::int64_t after = 0;

@@ -216,6 +216,8 @@ void Daemon::make_parts() {
     return std::move(config->policies);
   });
   call_gate_ = std::make_unique<CallGate>(*context_, *supervisor_, call_grants_->facts());
+  printed_calls_ =
+      std::make_unique<PrintedCalls>(*context_, *supervisor_, *approvals_, *call_gate_, call_grants_->facts());
   const bool is_shared = store_kind_ == "postgresql";
   pruner_ = std::make_unique<Pruner>(*context_, *isolation_, is_shared ? Pruner::Store::shared : Pruner::Store::own,
                                      [this] { return options_.reload({}); });
@@ -316,6 +318,7 @@ Daemon::~Daemon() {
   }
   isolation_.reset();
   // Results that the two threads still deliver are posted to a loop that no longer runs.
+  printed_calls_.reset();
   call_gate_.reset();
   call_grants_.reset();
   approvals_.reset();

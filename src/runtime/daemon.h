@@ -12,10 +12,12 @@
 #include <vector>
 
 #include "runtime/approvals/approvals.h"
+#include "runtime/approvals/caller_questions.h"
 #include "runtime/events/event_hub.h"
 #include "runtime/executions/execution_driver.h"
 #include "runtime/gate/call_gate.h"
 #include "runtime/gate/call_grants.h"
+#include "runtime/gate/printed_calls.h"
 #include "runtime/inbox/inbox.h"
 #include "runtime/isolation/isolation.h"
 #include "runtime/loop/side_thread.h"
@@ -75,6 +77,7 @@ class Daemon {
   // Whether a tool with `sandbox: guard` can be started.
   SandboxProbe& sandbox() noexcept { return *sandbox_; }
   Approvals& approvals() noexcept { return *approvals_; }
+  CallerQuestions caller_questions() noexcept { return CallerQuestions(*context_); }
   CallGate& call_gate() noexcept { return *call_gate_; }
   CallGrants& call_grants() noexcept { return *call_grants_; }
   ExecutionDriver& driver() noexcept { return *driver_; }
@@ -146,7 +149,7 @@ class Daemon {
   void on_events_published();
   void on_store_polled();
   void on_log_lines_written(const std::string& lines);
-  void on_call_printed(const CallPrinted& event);
+  void on_run_changed(const model::Run& run);
   void notify_execution_followers(const std::set<base::ExecutionId>& changed);
   // On the store thread.
   void publish(std::span<const ledger::StoredEvent> events);
@@ -206,6 +209,7 @@ class Daemon {
   std::unique_ptr<Approvals> approvals_;
   std::unique_ptr<CallGrants> call_grants_;
   std::unique_ptr<CallGate> call_gate_;
+  std::unique_ptr<PrintedCalls> printed_calls_;
   std::unique_ptr<Notifier> notifier_;
   // The state of the config files when the `notify` entries were read; empty before that.
   std::string notify_stamp_;

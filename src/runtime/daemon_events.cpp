@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "json/encode.h"
 #include "project/project.h"
 #include "runtime/daemon.h"
 #include "runtime/events/event_line.h"
@@ -29,15 +28,12 @@ struct Overloaded : Handlers... {
 
 void Daemon::handle(Event event) {
   const Overloaded handlers{
-      [this](const RunChanged& event) {
-        const base::RunId run = event.run.tool_run_id;
-        if (is_final(event.run.status) || supervisor_->find(run) == nullptr) call_gate_->on_run_over(run);
-        driver_->on_run_changed(event.run);
-      },
+      [this](const RunChanged& event) { on_run_changed(event.run); },
       [this](const SlotsFreed&) { driver_->on_slots_freed(); },
       [this](const AttemptLost& event) { driver_->on_attempt_lost(event); },
       [this](OutputRead& event) { supervisor_->on_output_read(std::move(event.batch)); },
-      [this](const CallPrinted& event) { on_call_printed(event); },
+      [this](const RunLive& event) { printed_calls_->on_run_live(event.run); },
+      [this](CallPrinted& event) { printed_calls_->on_printed(std::move(event)); },
       [this](const LogLinesWritten& event) { on_log_lines_written(event.lines); },
       [this](const QuestionAsked& event) { approvals_->on_question_asked(event.approval); },
       [this](const OutsideAnswerFound& event) { approvals_->on_outside_answer(event.result); },
@@ -54,16 +50,12 @@ void Daemon::handle(Event event) {
   std::visit(handlers, event);
 }
 
-// TOOL-9: a call that nobody decides is denied.
-void Daemon::on_call_printed(const CallPrinted& event) {
-  LiveRun* live = supervisor_->find(event.run);
-  if (live == nullptr || live->claim().attempt != event.attempt) return;
-  base::Value reply = base::Value::object();
-  reply.set("event", base::Value::string("tool_error"));
-  reply.set("id", base::Value::string(event.id));
-  reply.set("error", base::Value::string("tool calls in lines are not allowed"));
-  live->send_line(json::encode(reply), [](bool) {});
-  live->on_call_taken(event.position);
+void Daemon::on_run_changed(const model::Run& run) {
+  if (is_final(run.status) || supervisor_->find(run.tool_run_id) == nullptr) {
+    call_gate_->on_run_over(run.tool_run_id);
+    printed_calls_->on_run_over(run.tool_run_id);
+  }
+  driver_->on_run_changed(run);
 }
 
 void Daemon::publish(std::span<const ledger::StoredEvent> events) {

@@ -76,7 +76,7 @@ struct PolicyRange {
 
 bool is_plain(const PolicyRule& rule) { return rule.when.empty(); }
 
-// What the rule can give: nothing approves a shell command without saying which.
+// The strictest that the rule can give: nothing approves a shell command without saying which.
 Policy outcome_of(const PolicyRule& rule, const std::string& tool) {
   const bool never_approves = tool == "shell_execute" && is_plain(rule) && rule.policy == Policy::auto_approve;
   return never_approves ? Policy::require_approval : rule.policy;
@@ -89,9 +89,8 @@ PolicyRange range_of(const std::string& tool, const std::vector<PolicyRule>* rul
   const bool has_plain = std::ranges::any_of(*rules, is_plain);
   PolicyRange range = has_plain ? PolicyRange{Policy::deny, Policy::auto_approve} : fallback;
   for (const PolicyRule& rule : *rules) {
-    const Policy policy = std::max(outcome_of(rule, tool), least);
-    range.loosest = std::min(range.loosest, policy);
-    range.strictest = std::max(range.strictest, policy);
+    range.loosest = std::min(range.loosest, std::max(rule.policy, least));
+    range.strictest = std::max(range.strictest, std::max(outcome_of(rule, tool), least));
   }
   return range;
 }

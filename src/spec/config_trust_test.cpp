@@ -213,7 +213,7 @@ agents: {fallback_tools: {Bash: [evil]}}
 
 // A role's default that is looser than the tool's rule: the mayor commits without approval.
 TEST(ConfigTrust, tool_rule_is_compared_with_every_role) {
-  const std::string user = "policies: {roles: {mayor: {git_push: [{policy: deny, when: {path: x}}]}}}\n";
+  const std::string user = "policies: {roles: {mayor: {git_push: [{policy: deny, when: {remote: x}}]}}}\n";
   EXPECT_THAT(ignored(load(user, "policies: {tools: {git_push: require_approval}}\n")),
               ElementsAre("policies.tools.git_push"))
       << "the mayor's call might be denied or need approval; which one the rule would change is unknown";

@@ -108,7 +108,8 @@ std::optional<ConditionFault> find_condition_fault(std::string_view tool, const 
 // The condition in the `when` of the rule with this index, or the nearest node around it.
 const YamlNode& place_of(const YamlNode& rules, std::size_t index, const std::string& condition) {
   const YamlNode* rule = rules.kind == YamlKind::sequence ? rules.at(index) : &rules;
-  if (rule == nullptr || condition.empty()) return rules;
+  if (rule == nullptr) return rules;
+  if (condition.empty()) return *rule;
   const YamlNode* when = rule->find("when");
   const YamlNode* found = when != nullptr ? when->find(condition) : nullptr;
   return found != nullptr ? *found : *rule;

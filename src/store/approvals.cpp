@@ -65,6 +65,7 @@ ApprovalRow read_approval(const Row& row) {
   approval.risk = row.word<model::Risk>(31);
   if (!row.is_null(32)) approval.risk_reasons = decode_stored<std::vector<std::string>>(row.text(32));
   approval.context = row.find_text(33);
+  approval.asked_by = row.find_text(34);
   return result;
 }
 
@@ -115,7 +116,9 @@ base::ApprovalId insert_approval(Session& session, const ApprovalRow& row, const
                                           {"remind_at", remind_at},
                                           {"risk", approval.risk},
                                           {"risk_reasons", risk_reasons},
-                                          {"context", approval.context}}));
+                                          {"context", approval.context},
+                                          {"asked_by", approval.asked_by},
+                                          {"project", path_of(approval.project)}}));
 }
 
 std::vector<model::Approval> list_approvals(Session& session, const ApprovalFilter& filter) {

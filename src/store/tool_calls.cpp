@@ -76,6 +76,17 @@ std::optional<CallRow> find_call(Session& session, base::CallId id) {
   return found;
 }
 
+std::optional<base::CallId> find_call_named(Session& session, base::RunId run, const std::string& name) {
+  if (const auto id = base::CallId::parse(name)) {
+    const auto row = find_call(session, *id);
+    if (row && row->call.tool_run_id == run) return id;
+  }
+  std::optional<base::CallId> found;
+  session.query(Sql::call_named, {{"run", run.number()}, {"native_id", name}},
+                [&](const Row& row) { found = base::CallId(row.integer(0)); });
+  return found;
+}
+
 base::CallId insert_call(Session& session, const CallRow& row, std::int64_t ordinal) {
   const model::ToolCall& call = row.call;
   const std::string arguments = json::encode(call.arguments);

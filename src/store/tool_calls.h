@@ -43,6 +43,8 @@ struct CallFilter {
 // Newest first, unless `after` is set.
 std::vector<model::ToolCall> list_calls(Session& session, const CallFilter& filter);
 std::optional<CallRow> find_call(Session& session, base::CallId id);
+// The run's call with this id, which is Reeve's (TC-7) or the agent's own; of several with its own id, the newest.
+std::optional<base::CallId> find_call_named(Session& session, base::RunId run, const std::string& name);
 
 struct GrantFilter {
   bool with_ended = false;

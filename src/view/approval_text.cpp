@@ -65,8 +65,9 @@ std::size_t widest_value(const std::vector<ApprovalOption>& options) {
   return std::min(width, most);
 }
 
-std::string_view delivery_text(model::Delivery delivery) {
-  switch (delivery) {
+std::string_view delivery_text(const Approval& approval) {
+  if (approval.asked_by) return "the caller reads it; nothing in Reeve waits for it";
+  switch (approval.delivery) {
     case model::Delivery::rerun:
       return "the tool is restarted with the answer";
     case model::Delivery::live:
@@ -164,7 +165,9 @@ void describe_question(const Approval& approval, Fields& fields, const Style& st
   fields.lines("options", options);
   if (approval.secret) fields.line("secret", "asks for a secret, which is typed into the tool and never stored");
   if (approval.advisory) {
-    fields.line("advisory", is_terminal ? "no sandbox: the tool could approve its own request" : "true");
+    const std::string_view why = approval.asked_by ? "outside of runs: the caller could approve its own request"
+                                                   : "no sandbox: the tool could approve its own request";
+    fields.line("advisory", is_terminal ? why : "true");
   }
 }
 
@@ -227,12 +230,13 @@ void describe_action(const Approval& approval, const std::optional<model::Run>& 
     fields.line("arguments", json::encode(*approval.arguments));
   }
   fields.line("digest", approval.digest.value_or(""));
-  if (is_open) fields.line("then", is_call ? "the agent receives the answer" : delivery_text(approval.delivery));
+  if (is_open) fields.line("then", is_call ? "the agent receives the answer" : delivery_text(approval));
 }
 
 }  // namespace
 
 std::string asker_text(const Approval& approval) {
+  if (approval.asked_by) return base::visible(*approval.asked_by);
   if (approval.execution_id && approval.node_id) {
     return fmt::format("{}/{}", approval.execution_id->text(), base::visible(*approval.node_id));
   }
@@ -364,6 +368,7 @@ std::string approval_details(const Approval& approval, const std::optional<model
   fields.line("node_id", approval.node_id.value_or(""));
   fields.line("agent_id", approval.agent_id ? approval.agent_id->text() : "");
   fields.line("tool_ref", approval.tool_ref.value_or(""));
+  fields.line("asked_by", approval.asked_by.value_or(""));
   fields.line("attempt", fmt::format("{}", approval.attempt));
   fields.time("created_at", approval.created_at);
   fields.time("expires_at", approval.expires_at);

@@ -28,6 +28,7 @@ std::string node_of(const Value& event) {
 // The asker: "EX-9/deploy", "sh TR-17".
 std::string asker_of(const Value& event) {
   if (!text_of(event, "node_id").empty()) return node_of(event);
+  if (std::string caller = text_of(event, "asked_by"); !caller.empty()) return caller;
   const std::string tool = text_of(event, "tool");
   const std::string run = text_of(event, "tool_run_id");
   return tool.empty() || run.empty() ? tool + run : tool + " " + run;

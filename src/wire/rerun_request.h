@@ -5,6 +5,7 @@
 #include <string>
 
 #include "model/describe.h"
+#include "model/run.h"
 
 namespace reeve::wire {
 
@@ -17,7 +18,12 @@ struct RerunRequest {
   std::optional<std::string> prompt;
   int rows = 24;
   int columns = 80;
+  // RUN-14: the run obeys `max_parallel_runs`, also if the first one did not; default: the priority of that one.
+  bool queue = false;
+  std::optional<int> priority;
+  // RUN-9: as for a new run. Required of a run that read standard input, because that is not kept.
+  std::optional<model::StandardInput> standard_input;
 };
-BOOST_DESCRIBE_STRUCT(RerunRequest, (), (environment, env, prompt, rows, columns))
+BOOST_DESCRIBE_STRUCT(RerunRequest, (), (environment, env, prompt, rows, columns, queue, priority, standard_input))
 
 }  // namespace reeve::wire

@@ -77,8 +77,8 @@ class McpProgram : public ::testing::Test {
 
 TEST_F(McpProgram, lists_its_own_tools_and_those_of_the_host) {
   serve([](const SeenRequest&) {
-    return FakeReply{.body = R"([{"name":"file_read","description":"reads","input_schema":{"type":"object"}},)"
-                             R"({"name":"approve","description":"not Reeve's","input_schema":{"type":"object"}}])"};
+    return FakeReply{.body = R"({"items":[{"name":"file_read","description":"reads","input_schema":{"type":"object"}},)"
+                             R"({"name":"approve","description":"not Reeve's","input_schema":{"type":"object"}}]})"};
   });
   start_inside();
   send(R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})");

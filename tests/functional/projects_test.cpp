@@ -361,7 +361,6 @@ TEST_F(Projects, a_listing_of_an_unknown_project_says_so) {
   const fs::path own = make_project("own", "state: project\n");
   ASSERT_EQ(in(own, {"run", "--", "true"}).code, 0);
   EXPECT_THAT(in("/", {"token", "create", "ci", "--project", "own"}).err, HasSubstr("--state own"));
-  EXPECT_THAT(in("/", {"runs", "--project", own.string()}).err, HasSubstr("--state own"));
 }
 
 // Otherwise it would create a folder and start a daemon in it, and show nothing.

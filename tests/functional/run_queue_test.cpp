@@ -138,6 +138,24 @@ TEST_F(RunQueue, config_can_queue_every_run_of_a_person) {
   EXPECT_EQ(nested.out, "inner\n");
 }
 
+// RUN-14: a run that was queued is queued again, with its priority.
+TEST_F(RunQueue, rerun_keeps_the_queue_and_the_priority) {
+  limit(1);
+  go();
+  enqueue({"--priority", "5", "--stdin", "none"});
+  EXPECT_EQ(finish("TR-1")["status"], "completed");
+  std::filesystem::remove(project() / "go");
+  enqueue();
+  wait_for_status("TR-2", "running");
+  enqueue();
+  EXPECT_THAT(reeve({"rerun", "TR-1", "--detach"}).err, HasSubstr("TR-4 waits for its turn"));
+  EXPECT_EQ(reeve({"rerun", "TR-1", "--detach", "--priority=-5"}).out, "TR-5\n");
+  EXPECT_EQ(reeve({"rerun", "TR-1", "--detach", "--priority", "101"}).code, 2);
+  go();
+  EXPECT_EQ(finish("TR-5")["status"], "completed");
+  EXPECT_THAT(order(), ElementsAre("TR-1", "TR-2", "TR-4", "TR-3", "TR-5"));
+}
+
 // RUN-13, RUN-14
 TEST_F(RunQueue, queue_survives_the_daemon_in_order) {
   limit(1);

@@ -30,6 +30,12 @@ class RunStdin : public testing::DaemonTest {
     piped.input = input;
     return testing::run_program(piped);
   }
+  // With nothing to read: neither a terminal nor a pipe.
+  Outcome reeve_without_input(const Words& words) const {
+    Launch without = launch(words);
+    without.argv.insert(without.argv.begin(), {"sh", "-c", "exec \"$@\" < /dev/null", "sh"});
+    return testing::run_program(without);
+  }
   // Bytes without a short period.
   static std::string make_bytes(std::size_t size) {
     std::string bytes;
@@ -281,6 +287,25 @@ TEST_F(RunStdin, queued_run_gets_the_input_when_it_starts) {
   scratch().write("project/go", "");
   EXPECT_EQ(finish("TR-2")["status"], "completed");
   EXPECT_EQ(logs("TR-2"), "kept\n");
+}
+
+// RUN-9: the input is not kept after the end of a run, and a new run never silently gets none.
+TEST_F(RunStdin, new_run_of_a_run_that_read_its_input_needs_it_again) {
+  EXPECT_EQ(pipe("hello\n", {"run", "--", "cat"}).out, "hello\n");
+  const Outcome refused = reeve_without_input({"rerun", "TR-1"});
+  EXPECT_EQ(refused.code, 4);
+  EXPECT_THAT(refused.err, HasSubstr("error[run.no_rerun]"));
+  EXPECT_THAT(refused.err, HasSubstr("it read standard input"));
+  EXPECT_THAT(refused.err, HasSubstr("reeve rerun TR-1 --stdin FILE|none"));
+  EXPECT_EQ(testing::lines_of(reeve({"runs"}).out).size(), 1U) << "nothing is started";
+  EXPECT_EQ(pipe("again\n", {"rerun", "TR-1"}).out, "again\n");
+  const std::string file = scratch().write("input", "from a file");
+  EXPECT_EQ(reeve({"rerun", "TR-1", "--stdin", file}).out, "from a file");
+  EXPECT_EQ(reeve({"rerun", "TR-1", "--stdin", "none"}).out, "");
+  // The second run read its input too, the last one none.
+  EXPECT_EQ(reeve_without_input({"rerun", "TR-2"}).code, 4);
+  EXPECT_EQ(reeve_without_input({"rerun", "TR-4"}).code, 0);
+  EXPECT_EQ(pipe("late\n", {"rerun", "TR-4"}).out, "late\n");
 }
 
 // RUN-9: the prompt of a tool without `{prompt}` is its standard input, as before.

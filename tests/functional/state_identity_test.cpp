@@ -146,6 +146,22 @@ TEST_F(StateIdentity, symlinks_inside_are_refused_and_not_followed) {
   EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
 }
 
+// SPEC 7: whatever is wrong with the state folder, the other checks are shown.
+TEST_F(StateIdentity, doctor_shows_every_check_when_the_lock_is_a_symlink) {
+  ASSERT_EQ(run({}, {"exit", "0"}).code, 0);
+  stop();
+  const fs::path lock = state() / "reeve.lock";
+  const fs::path kept = scratch().path() / "kept";
+  if (fs::exists(lock)) fs::rename(lock, kept);
+  fs::create_symlink(scratch().write("victim", "mine\n"), lock);
+  const Outcome outcome = reeve({"doctor"});
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("state folder\tfail\t"), HasSubstr("daemon\tfail\t"),
+                                 HasSubstr("keeper\tok\t"), HasSubstr("terminals\t")));
+  fs::remove(lock);
+  if (fs::exists(kept)) fs::rename(kept, lock);
+}
+
 TEST_F(StateIdentity, adoption_shows_what_is_pending) {
   const testing::Words ask = {"run", "--detach",
                               "--",  "sh",

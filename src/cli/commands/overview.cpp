@@ -203,7 +203,7 @@ ExitCode show_overview(const Call& call) {
   const base::WallTime now = base::SystemClock().wall_now();
   std::vector<view::News> parts;
   base::Value::Array wire;
-  if (daemon) {
+  if (daemon && !scope.other_state()) {
     Findings found = collect(*daemon, scope.find_path(*daemon), now);
     put_own_first(found.news, scope);
     parts.push_back(std::move(found.news));

@@ -1,4 +1,3 @@
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <unistd.h>
@@ -34,17 +33,6 @@ void require_text(std::string_view what, const std::string& word) {
     throw base::Error(ErrorCode::cli_usage, fmt::format("{} {} is not valid UTF-8", what, base::quoted(word)),
                       "put it into a script: reeve run -- ./script");
   }
-}
-
-std::int64_t read_priority(const std::string& word) {
-  constexpr std::int64_t most = 100;
-  std::int64_t priority = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), priority);
-  const bool is_whole = error == std::errc() && end == word.data() + word.size();
-  if (!is_whole || priority < -most || priority > most) {
-    refuse_value("--priority", word, "a whole number from -100 to 100");
-  }
-  return priority;
 }
 
 void set_limits(const Call& call, Value& request) {
@@ -130,8 +118,7 @@ Value make_run_request(const Call& call, Place place, const RunEnds& ends) {
   request.set("metadata", read_pairs(call, "--meta"));
   if (ends.source) request.set("standard_input", Value::string(base::spell(ends.source->use)));
   if (call.arguments.has("--queue")) request.set("queue", Value::boolean(true));
-  if (const auto word = call.arguments.value("--priority"))
-    request.set("priority", Value::integer(read_priority(*word)));
+  if (const auto priority = read_priority(call)) request.set("priority", Value::integer(*priority));
   const auto size = os::terminal_size(STDIN_FILENO).value_or(os::TerminalSize{});
   request.set("rows", Value::integer(size.rows));
   request.set("columns", Value::integer(size.columns));

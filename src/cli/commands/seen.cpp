@@ -18,9 +18,9 @@ using base::ErrorCode;
 
 ExitCode see_all(const Call& call) {
   const Scope scope(call);
-  client::Daemon daemon(daemon_place(call));
-  client::dismiss_failures(daemon, scope.find_path(daemon));
-  add_more_sources(call, scope, Stopped::named, [](Source& source) { client::dismiss_failures(source.daemon, {}); });
+  Source source = find_source(call, scope);
+  client::dismiss_failures(source.daemon, scope.find_path(source.daemon));
+  add_more_sources(call, scope, Stopped::named, [](Source& more) { client::dismiss_failures(more.daemon, {}); });
   if (call.is_json) {
     print_json(call, base::Value::object());
   } else {

@@ -1,11 +1,14 @@
 #include "cli/commands/start_run.h"
 
+#include <charconv>
 #include <csignal>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/answer.h"
 #include "cli/exit_code.h"
 #include "cli/live/controls.h"
@@ -71,6 +74,21 @@ ExitCode follow(const Call& call, client::Daemon& daemon, RunEnds ends,
 }
 
 }  // namespace
+
+std::optional<std::int64_t> read_priority(const Call& call) {
+  constexpr std::int64_t most = 100;
+  const auto word = call.arguments.value("--priority");
+  if (!word) return std::nullopt;
+  std::int64_t priority = 0;
+  const char* last = word->data() + word->size();
+  const auto [end, error] = std::from_chars(word->data(), last, priority);
+  if (error != std::errc() || end != last || priority < -most || priority > most) {
+    throw base::Error(base::ErrorCode::cli_usage,
+                      fmt::format("{} is not a valid value for `--priority`", base::quoted(*word)),
+                      "a whole number from -100 to 100");
+  }
+  return priority;
+}
 
 ExitCode start_run(const Call& call, client::Daemon& daemon, RunEnds ends,
                    const std::function<client::RunRecord()>& create) {

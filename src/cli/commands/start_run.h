@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 
@@ -16,6 +17,9 @@ struct RunEnds {
   // Standard input that is sent to it.
   std::optional<StdinSource> source = {};
 };
+
+// The value of `--priority`, if it was given. Throws `cli.usage`.
+std::optional<std::int64_t> read_priority(const Call& call);
 
 // `run` and `rerun`: creates the run; with `--detach` prints its id, otherwise passes its output through to its end.
 // With `--no-wait`, returns when it waits for an approval.

@@ -155,17 +155,17 @@ Check check_daemon(client::DaemonPlace place, std::optional<base::Value>& told) 
   place.no_start = "`reeve doctor` does not start one";
   place.timeout = std::chrono::seconds(2);
   place.tell = [](const client::Silence&) {};
-  // The lock shows a daemon that no client can reach; its socket would show, and start, another one.
-  const project::StateFolder folder{place.folder};
-  if (!place.host && project::is_cut_off(folder)) {
-    return fail(name,
-                fmt::format("pid {} holds the state folder, but another program listens at its socket",
-                            project::find_lock_holder(folder).value_or(0)),
-                "reeve stop");
-  }
-  client::Daemon daemon(place);
-  if (!daemon.is_running()) return ok(name, "not running; the next command that needs one starts it");
   try {
+    // The lock shows a daemon that no client can reach; its socket would show, and start, another one.
+    const project::StateFolder folder{place.folder};
+    if (!place.host && project::is_cut_off(folder)) {
+      return fail(name,
+                  fmt::format("pid {} holds the state folder, but another program listens at its socket",
+                              project::find_lock_holder(folder).value_or(0)),
+                  "reeve stop");
+    }
+    client::Daemon daemon(place);
+    if (!daemon.is_running()) return ok(name, "not running; the next command that needs one starts it");
     const base::Value health = told.emplace(daemon.get("/healthz"));
     const base::Value* version = health.find("version");
     const base::Value* pid = health.find("pid");

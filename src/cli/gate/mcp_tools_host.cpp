@@ -35,6 +35,15 @@ bool is_own_tool(const std::vector<wire::HostedTool>& tools, std::string_view na
   return std::ranges::find(tools, name, &wire::HostedTool::name) != tools.end();
 }
 
+// The tools of the host, from a list or a page; none if they cannot be read: then each call of them is refused as well.
+std::vector<wire::HostedTool> read_hosted(const std::expected<Value, std::string>& document) {
+  if (!document) return {};
+  const Value* items = document->find("items");
+  auto tools = json::from_value<std::vector<wire::HostedTool>>(items != nullptr ? *items : *document);
+  if (!tools || tools->size() > max_hosted_tools) return {};
+  return std::move(*tools);
+}
+
 std::string describe_denial(const wire::CallReply& reply) {
   std::string text = fmt::format("denied: {}", reply.reason.value_or(reply.rule));
   if (reply.hint && !reply.hint->empty()) text += fmt::format("\nhint: {}", *reply.hint);
@@ -79,11 +88,8 @@ std::vector<wire::HostedTool> McpTools::list(const std::stop_token& stop) const 
   if (!context_.is_inside) return agents::outside_tools();
   std::vector<wire::HostedTool> tools = agents::run_tools();
   if (!context_.socket) return tools;
-  const auto document = connect(stop, list_time).get("/api/tools");
-  auto hosted = document ? json::from_value<std::vector<wire::HostedTool>>(*document)
-                         : std::expected<std::vector<wire::HostedTool>, std::string>();
-  if (!hosted || hosted->size() > max_hosted_tools) return tools;
-  for (wire::HostedTool& tool : *hosted) {
+  auto hosted = read_hosted(connect(stop, list_time).get("/api/tools"));
+  for (wire::HostedTool& tool : hosted) {
     const bool is_valid = !tool.name.empty() && tool.input_schema.as_object() != nullptr;
     if (is_valid && !is_own_tool(tools, tool.name)) tools.push_back(std::move(tool));
   }

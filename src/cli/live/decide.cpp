@@ -186,7 +186,7 @@ class Decider {
     for (const client::ApprovalRecord& record : pending) {
       const Approval& other = record.approval;
       const bool is_equal = other.kind == first.kind && other.digest == first.digest && other.risk == first.risk &&
-                            other.tool_name == first.tool_name && other.arguments == first.arguments;
+                            other.tool_name == first.tool_name;
       if (code_ != ExitCode::done || other.approval_id == id || !is_equal) continue;
       given_.ids.push_back(other.approval_id);
       decide(other.approval_id.text());

@@ -34,8 +34,8 @@ using model::CallDecision;
 constexpr std::size_t max_said = 2'048;
 constexpr std::int64_t max_last_calls = 3;
 
-Error no_call(base::RunId run, base::CallId call) {
-  return {ErrorCode::call_not_found, fmt::format("{} has made no call {}", run.text(), call.text())};
+Error no_call(base::RunId run, const std::string& call) {
+  return {ErrorCode::call_not_found, fmt::format("{} has made no call {}", run.text(), base::quoted(call))};
 }
 
 Error run_over(base::RunId run) { return {ErrorCode::run_not_running, fmt::format("{} has ended", run.text())}; }
@@ -91,8 +91,9 @@ struct CallGate::Question {
   model::RiskLevels levels;
   CallOrigin origin;
   std::string cwd;
-  // PATH of the run.
+  // PATH and SSH_AUTH_SOCK of the run.
   std::string path;
+  std::string ssh_agent;
   model::Run record;
   std::string run_folder;
   std::shared_ptr<const base::SecretSet> secrets;
@@ -135,7 +136,8 @@ CallGate::CallGate(RuntimeContext& context, Supervisor& supervisor, FactThread& 
 
 LiveRun& CallGate::find_asker(base::RunId run) {
   LiveRun* live = supervisor_.find(run);
-  if (live == nullptr || live->has_exited()) throw run_over(run);
+  // What is being ended begins nothing new.
+  if (live == nullptr || !live->is_alive()) throw run_over(run);
   if (!live->plan().may_ask) {
     throw Error(ErrorCode::approval_gate_asks, "a gate, and what the tool host runs, cannot call tools",
                 "the call counts as denied");
@@ -158,7 +160,10 @@ void CallGate::ask(base::RunId run, wire::CallRequest request, Done done) {
   }
   const RunPlan& plan = live.plan();
   const std::string project = plan.project ? plan.project->path : std::string();
-  const auto path = plan.environment.find("PATH");
+  const auto variable = [&](const std::string& name) {
+    const auto found = plan.environment.find(name);
+    return found == plan.environment.end() ? std::string() : found->second;
+  };
   auto matter = std::make_shared<Matter>(
       Matter{.question = {.request = std::move(request),
                           .run = run,
@@ -171,7 +176,8 @@ void CallGate::ask(base::RunId run, wire::CallRequest request, Done done) {
                                      .sandbox = plan.profile.sandbox,
                                      .folder = find_confinement(plan.cwd, project, plan.node.has_value())},
                           .cwd = {},
-                          .path = path == plan.environment.end() ? std::string() : path->second,
+                          .path = variable("PATH"),
+                          .ssh_agent = variable("SSH_AUTH_SOCK"),
                           .record = live.record(),
                           .run_folder = run_folder(context_, run),
                           .secrets = live.secrets(),
@@ -266,7 +272,8 @@ void CallGate::answer(const std::shared_ptr<Matter>& matter, CallStored stored) 
                .row = std::move(stored.row),
                .arguments = matter->arguments,
                .folder = question.origin.folder,
-               .cwd = question.cwd},
+               .cwd = question.cwd,
+               .ssh_agent = question.ssh_agent},
               [matter, reply](std::expected<wire::CallResult, Error> result) mutable {
                 if (!result) return matter->done(std::unexpected(result.error()));
                 reply.result = std::move(*result);
@@ -274,14 +281,13 @@ void CallGate::answer(const std::shared_ptr<Matter>& matter, CallStored stored) 
               });
 }
 
-void CallGate::read(base::RunId run, base::CallId call, Done done) {
+void CallGate::read(base::RunId run, const std::string& call, Done done) {
   const int attempt = find_asker(run).claim().attempt;
   ask_store(
       context_.ledger, context_.loop,
       [run, call, attempt](Transaction& transaction) -> std::optional<CallStored> {
-        const auto row = store::find_call(transaction.session(), call);
-        if (!row || row->call.tool_run_id != run) return std::nullopt;
-        return ledger::take_answer(transaction, call, attempt);
+        const auto id = store::find_call_named(transaction.session(), run, call);
+        return id ? ledger::take_answer(transaction, *id, attempt) : std::nullopt;
       },
       [run, call, done = std::move(done)](std::expected<std::optional<CallStored>, Error> stored) {
         if (!stored) return done(std::unexpected(stored.error()));
@@ -290,31 +296,44 @@ void CallGate::read(base::RunId run, base::CallId call, Done done) {
       });
 }
 
-void CallGate::report(base::RunId run, base::CallId call, wire::CallReport report, Done done) {
+void CallGate::report(base::RunId run, const std::string& call, wire::CallReport report, Done done) {
   const ledger::CallReport told{.failed = report.failed,
                                 .digest = std::move(report.digest),
                                 .bytes = report.bytes,
                                 .duration_ms = report.duration_ms};
   ask_store(
       context_.ledger, context_.loop,
-      [run, call, told](Transaction& transaction) { return ledger::report_call(transaction, run, call, told); },
-      [run, call, done = std::move(done)](std::expected<std::optional<CallStored>, Error> stored) {
+      [run, call, told](Transaction& transaction) -> std::optional<CallStored> {
+        const auto id = store::find_call_named(transaction.session(), run, call);
+        return id ? ledger::report_call(transaction, run, *id, told) : std::nullopt;
+      },
+      [this, run, call, done = std::move(done)](std::expected<std::optional<CallStored>, Error> stored) {
         if (!stored) return done(std::unexpected(stored.error()));
         if (!*stored) return done(std::unexpected(no_call(run, call)));
+        // A result for a call that waits: nobody waits for it any more.
+        stop_waiting(**stored);
         done(make_reply(**stored));
       });
 }
 
-void CallGate::withdraw(base::RunId run, base::CallId call, Done done) {
+void CallGate::stop_waiting(const CallStored& stored) {
+  const model::ToolCall& call = stored.row.call;
+  LiveRun* live = supervisor_.find(call.tool_run_id);
+  const bool is_over = call.answer || call.outcome;
+  if (live != nullptr && is_over && call.approval_id) live->on_call_answered(*call.approval_id, stored.run.status);
+}
+
+void CallGate::withdraw(base::RunId run, const std::string& call, Done done) {
   ask_store(
       context_.ledger, context_.loop,
-      [run, call](Transaction& transaction) { return ledger::withdraw_call(transaction, run, call); },
+      [run, call](Transaction& transaction) -> std::optional<CallStored> {
+        const auto id = store::find_call_named(transaction.session(), run, call);
+        return id ? ledger::withdraw_call(transaction, run, *id) : std::nullopt;
+      },
       [this, run, call, done = std::move(done)](std::expected<std::optional<CallStored>, Error> stored) {
         if (!stored) return done(std::unexpected(stored.error()));
         if (!*stored) return done(std::unexpected(no_call(run, call)));
-        LiveRun* live = supervisor_.find(run);
-        const auto approval = (*stored)->row.call.approval_id;
-        if (live != nullptr && approval) live->on_call_answered(*approval, (*stored)->run.status);
+        stop_waiting(**stored);
         done(make_reply(**stored));
       });
 }

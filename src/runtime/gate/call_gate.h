@@ -31,12 +31,13 @@ class CallGate {
   // asked. With `execute`, the tool host runs an allowed call, once, and the reply has its result. Errors:
   // `call.bad_request`, `call.too_many`, `call.unknown_tool`, `run.not_running`.
   void ask(base::RunId run, wire::CallRequest request, Done done);
-  // The answer, if there is one: it then counts as handed out. Errors: `call.not_found`, also for calls of other runs.
-  void read(base::RunId run, base::CallId call, Done done);
-  // What became of a call that the agent ran itself. Errors: `call.not_found`, `call.not_allowed`.
-  void report(base::RunId run, base::CallId call, wire::CallReport report, Done done);
+  // `call` is Reeve's id of the call or the agent's own. Errors: `call.not_found`, also for calls of other runs.
+  // The answer, if there is one: it then counts as handed out.
+  void read(base::RunId run, const std::string& call, Done done);
+  // What became of a call that the agent ran itself.
+  void report(base::RunId run, const std::string& call, wire::CallReport report, Done done);
   // The agent continued without the answer.
-  void withdraw(base::RunId run, base::CallId call, Done done);
+  void withdraw(base::RunId run, const std::string& call, Done done);
   // Errors: `call.bad_request`, `call.too_many`.
   void note_session(base::RunId run, const wire::SessionReport& report,
                     std::function<void(const std::optional<base::Error>&)> done);
@@ -51,6 +52,8 @@ class CallGate {
   static Prepared prepare(const Question& question);
   void store(const std::shared_ptr<Matter>& matter, Prepared prepared);
   void answer(const std::shared_ptr<Matter>& matter, ledger::CallStored stored);
+  // The call was closed by the agent itself: the run does not wait for it, and its clock goes on (RUN-3).
+  void stop_waiting(const ledger::CallStored& stored);
   // `run.not_running`, `approval.gate_asks`
   LiveRun& find_asker(base::RunId run);
 

@@ -104,6 +104,10 @@ bool is_inside(const std::string& folder, const std::string& root) {
 HostedCalls::HostedCalls(RuntimeContext& context, Supervisor& supervisor)
     : context_(context), supervisor_(supervisor) {}
 
+HostedCalls::~HostedCalls() {
+  for (auto& [id, active] : active_) active.stop.request_stop();
+}
+
 void HostedCalls::run(Call call, Done done) {
   const base::CallId id = call.row.call.call_id;
   if (const auto found = active_.find(id); found != active_.end()) {
@@ -146,8 +150,11 @@ void HostedCalls::run_tool(const Call& call) {
   const std::filesystem::path scratch = context_.folder.root / "git-host";
   std::error_code error;
   std::filesystem::create_directories(scratch, error);
-  const HostedCall hosted{
-      .tool = call.row.call.tool, .arguments = call.arguments, .worktree = call.folder, .scratch = scratch.string()};
+  const HostedCall hosted{.tool = call.row.call.tool,
+                          .arguments = call.arguments,
+                          .worktree = call.folder,
+                          .scratch = scratch.string(),
+                          .ssh_agent = call.ssh_agent};
   threads_.submit([this, hosted, id = call.row.call.call_id, stop = found->second.stop.get_token(),
                    alive = std::weak_ptr(alive_), &loop = context_.loop] {
     CallResult result;

@@ -23,6 +23,8 @@ namespace reeve::runtime {
 class HostedCalls {
  public:
   HostedCalls(RuntimeContext& context, Supervisor& supervisor);
+  // Tools that are at work are told to stop.
+  ~HostedCalls();
   HostedCalls(const HostedCalls&) = delete;
   HostedCalls& operator=(const HostedCalls&) = delete;
 
@@ -35,6 +37,8 @@ class HostedCalls {
     // That the call is confined to, and that it works in.
     std::string folder;
     std::string cwd;
+    // SSH_AUTH_SOCK of the run; empty: none.
+    std::string ssh_agent;
   };
   using Done = std::function<void(std::expected<wire::CallResult, base::Error>)>;
   // Runs a call that was allowed, or returns the result that it had. While it runs, further requests for it wait for

@@ -25,6 +25,10 @@ struct RunChanged {
 };
 // A queued run uses its slot no longer (RUN-14).
 struct SlotsFreed {};
+// An attempt of the run is now held by this daemon: begun, or found when it started.
+struct RunLive {
+  base::RunId run{0};
+};
 // An attempt was lost and none of its processes is alive. Its run continues only after the answer; with an error, it
 // fails.
 struct AttemptLost {
@@ -115,8 +119,8 @@ struct EventsPublished {};
 // Another process wrote to the store, or a poll found something to do.
 struct StorePolled {};
 
-using Event = std::variant<RunChanged, SlotsFreed, AttemptLost, OutputRead, CallPrinted, LogLinesWritten, QuestionAsked,
-                           OutsideAnswerFound, ApplyGranted, StepsCommitted, NodeChanged, WorktreeReady, NodeWorkEnded,
-                           ClaimLost, ExecutionMigrated, EventsPublished, StorePolled>;
+using Event = std::variant<RunChanged, SlotsFreed, RunLive, AttemptLost, OutputRead, CallPrinted, LogLinesWritten,
+                           QuestionAsked, OutsideAnswerFound, ApplyGranted, StepsCommitted, NodeChanged, WorktreeReady,
+                           NodeWorkEnded, ClaimLost, ExecutionMigrated, EventsPublished, StorePolled>;
 
 }  // namespace reeve::runtime

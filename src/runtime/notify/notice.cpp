@@ -86,6 +86,8 @@ std::string make_body(const Notice& notice, const base::Value& data, const Notic
   std::vector<std::string> about;
   if (is_question && !text.run.empty())
     about.push_back(fmt::format("{} ({})", member(data, "tool", longest_name), text.run));
+  const std::string caller = is_question ? member(data, "asked_by", longest_name) : std::string();
+  if (!caller.empty()) about.push_back(caller);
   if (!text.execution.empty() && text.execution != text.id) about.push_back(text.execution);
   const std::string project = name_of_folder(member(data, "project", longest_summary));
   if (!project.empty()) about.push_back(fmt::format("project {}", project));

@@ -28,6 +28,10 @@ struct RerunTerms {
   // Its command, or its prompt on standard input, contains a secret or is too long, so that it is not kept.
   bool lacks_command = false;
   bool lacks_prompt = false;
+  // A client streamed its standard input, which is deleted with the run's final status.
+  bool has_stdin = false;
+  bool is_queued = false;
+  int priority = 0;
   std::optional<std::string> prompt;
   // Variables that were given with --env.
   std::vector<std::string> env_names;
@@ -39,8 +43,8 @@ struct RerunTerms {
   std::optional<model::OnPrompt> on_prompt;
 };
 BOOST_DESCRIBE_STRUCT(RerunTerms, (),
-                      (is_tool, clean_env, lacks_command, lacks_prompt, prompt, env_names, timeout, no_output_timeout,
-                       on_stall, liveness, mode, on_prompt))
+                      (is_tool, clean_env, lacks_command, lacks_prompt, has_stdin, is_queued, priority, prompt,
+                       env_names, timeout, no_output_timeout, on_stall, liveness, mode, on_prompt))
 
 std::unexpected<Error> refuse(const model::Run& run, const std::string& why, std::string fix) {
   return std::unexpected(Error(ErrorCode::run_no_rerun,
@@ -61,6 +65,57 @@ std::optional<Error> find_obstacle(const model::Run& run) {
   return std::nullopt;
 }
 
+// What the launch needs and the caller did not give.
+std::optional<Error> find_missing(const model::Run& run, const RerunTerms& terms, const wire::RerunRequest& caller) {
+  const auto obstacle = [&](std::string why, std::string fix) { return refuse(run, why, std::move(fix)).error(); };
+  if (terms.lacks_command) {
+    return obstacle("its command contains a secret, which is not kept after the end of a run",
+                    "start it as before: reeve run -- COMMAND");
+  }
+  if (terms.lacks_prompt && !caller.prompt) {
+    return obstacle("its prompt was not kept, because it is longer than 64 KiB or contains a secret",
+                    fmt::format("reeve rerun {} --prompt TEXT", run.tool_run_id.text()));
+  }
+  if (caller.prompt && !terms.prompt && !terms.lacks_prompt) {
+    return obstacle("its prompt is part of its command, or it has none",
+                    "leave out --prompt, or start a new run: reeve run");
+  }
+  if (terms.has_stdin && !caller.standard_input) {
+    return obstacle("it read standard input, which is not kept after the end of a run",
+                    fmt::format("pipe it again, or: reeve rerun {} --stdin FILE|none", run.tool_run_id.text()));
+  }
+  std::vector<std::string> missing;
+  for (const std::string& name : terms.env_names) {
+    if (!caller.env.contains(name)) missing.push_back(name);
+  }
+  if (!missing.empty()) {
+    return obstacle(fmt::format("it was started with --env {}, whose value is not kept", fmt::join(missing, ", ")),
+                    fmt::format("reeve rerun {} --env {}=VALUE", run.tool_run_id.text(), missing.front()));
+  }
+  return std::nullopt;
+}
+
+wire::RunRequest make_request(const model::Run& run, const RerunTerms& terms, const wire::RerunRequest& caller) {
+  wire::RunRequest request{.argv = run.argv, .cwd = run.cwd, .environment = caller.environment, .env = caller.env};
+  request.prompt = caller.prompt ? caller.prompt : terms.prompt;
+  request.clean_env = terms.clean_env;
+  request.timeout = terms.timeout;
+  request.no_output_timeout = terms.no_output_timeout;
+  request.on_stall = terms.on_stall;
+  request.liveness = terms.liveness;
+  request.mode = terms.mode;
+  request.on_prompt = terms.on_prompt;
+  request.execution_id = run.execution_id;
+  request.metadata = run.metadata;
+  request.metadata.insert_or_assign("rerun_of", run.tool_run_id.text());
+  request.rows = caller.rows;
+  request.columns = caller.columns;
+  request.queue = terms.is_queued || caller.queue;
+  request.priority = caller.priority.value_or(terms.priority);
+  request.standard_input = caller.standard_input;
+  return request;
+}
+
 }  // namespace
 
 std::string encode_rerun(const wire::RunRequest& request, const RunPlan& plan) {
@@ -71,6 +126,9 @@ std::string encode_rerun(const wire::RunRequest& request, const RunPlan& plan) {
   };
   RerunTerms terms{.is_tool = request.tool.has_value(),
                    .clean_env = request.clean_env,
+                   .has_stdin = plan.has_stdin,
+                   .is_queued = request.queue,
+                   .priority = request.priority,
                    .timeout = request.timeout,
                    .no_output_timeout = request.no_output_timeout,
                    .on_stall = request.on_stall,
@@ -95,40 +153,8 @@ std::expected<RunPlan, Error> make_rerun(const model::Config& config, const mode
   if (!terms) {
     return refuse(run, "how it was started was not recorded", "start it as before: reeve run -- COMMAND");
   }
-  if (terms->lacks_command) {
-    return refuse(run, "its command contains a secret, which is not kept after the end of a run",
-                  "start it as before: reeve run -- COMMAND");
-  }
-  if (terms->lacks_prompt && !caller.prompt) {
-    return refuse(run, "its prompt was not kept, because it is longer than 64 KiB or contains a secret",
-                  fmt::format("reeve rerun {} --prompt TEXT", run.tool_run_id.text()));
-  }
-  if (caller.prompt && !terms->prompt && !terms->lacks_prompt) {
-    return refuse(run, "its prompt is part of its command, or it has none",
-                  "leave out --prompt, or start a new run: reeve run");
-  }
-  std::vector<std::string> missing;
-  for (const std::string& name : terms->env_names) {
-    if (!caller.env.contains(name)) missing.push_back(name);
-  }
-  if (!missing.empty()) {
-    return refuse(run, fmt::format("it was started with --env {}, whose value is not kept", fmt::join(missing, ", ")),
-                  fmt::format("reeve rerun {} --env {}=VALUE", run.tool_run_id.text(), missing.front()));
-  }
-  wire::RunRequest request{.argv = run.argv, .cwd = run.cwd, .environment = caller.environment, .env = caller.env};
-  request.prompt = caller.prompt ? caller.prompt : terms->prompt;
-  request.clean_env = terms->clean_env;
-  request.timeout = terms->timeout;
-  request.no_output_timeout = terms->no_output_timeout;
-  request.on_stall = terms->on_stall;
-  request.liveness = terms->liveness;
-  request.mode = terms->mode;
-  request.on_prompt = terms->on_prompt;
-  request.execution_id = run.execution_id;
-  request.metadata = run.metadata;
-  request.metadata.insert_or_assign("rerun_of", run.tool_run_id.text());
-  request.rows = caller.rows;
-  request.columns = caller.columns;
+  if (auto missing = find_missing(run, *terms, caller)) return std::unexpected(std::move(*missing));
+  wire::RunRequest request = make_request(run, *terms, caller);
   model::ToolProfile profile;
   if (terms->is_tool) {
     auto found = find_profile(config.tools, run.tool_name);

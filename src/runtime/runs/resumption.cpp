@@ -102,9 +102,10 @@ Resumption resume_after_calls(const std::vector<model::Approval>& approvals,
 std::optional<Resumption> find_resumption(ledger::Transaction& transaction, base::RunId run, int attempt,
                                           const std::vector<std::string>& resume_args) {
   const auto grant = find_grant(transaction, run, attempt);
-  const auto load = [&] { return ledger::find_approvals_of(transaction.session(), run, max_decisions); };
   if (!grant && !left_calls(transaction, run, attempt - 1)) return std::nullopt;
-  if (!grant) return resume_after_calls(load(), resume_args);
+  if (!grant) {
+    return resume_after_calls(ledger::find_approvals_of(transaction.session(), run, max_decisions), resume_args);
+  }
   const model::Approval& approval = *grant;
   Resumption resumption;
   const Value decisions = describe_decisions(

@@ -157,6 +157,7 @@ LiveRun& Supervisor::add(LiveRun::Start start) {
                                         [this, id](const LiveRun::Report& report) { on_report(id, report); });
   LiveRun& added = *runs_.insert_or_assign(id, std::move(live)).first->second;
   lifetime_hooks_.open(id);
+  context_.inbox.post(RunLive{id});
   return added;
 }
 

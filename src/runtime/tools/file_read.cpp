@@ -17,7 +17,7 @@ namespace {
 
 // Read to find the lines asked for.
 constexpr std::int64_t max_scanned_bytes = std::int64_t{256} * 1024 * 1024;
-constexpr std::size_t max_listed = 5'000;
+constexpr std::size_t max_listed = 2'000;
 
 // Passes on the lines from `first` to `last`, block by block: a line may be longer than memory.
 class LineWindow {

@@ -1,3 +1,4 @@
+#include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/socket.h>
@@ -9,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/tools/confined_folder.h"
 #include "tests/support/files.h"
 #include "tests/support/hosted_call.h"
 
@@ -170,7 +172,7 @@ TEST_F(FileTools, results_are_bounded_and_say_what_was_cut) {
   EXPECT_EQ(tools.run("file_read", R"({"path": "wide.txt", "offset": 2})"), "next\n");
   write("invalid.txt", std::string(200'000, '\xff'));
   EXPECT_THAT(tools.run("file_read", R"({"path": "invalid.txt"})"), HasSubstr("[cut in line 1;"));
-  for (int i = 0; i < 5'100; ++i) write(fmt::format("many/{}", i), "");
+  for (int i = 0; i < 2'100; ++i) write(fmt::format("many/{}", i), "");
   EXPECT_THAT(tools.run("list_directory", R"({"path": "many"})"), HasSubstr("[cut: the folder has more entries"));
   EXPECT_THAT(tools.run("search_files", R"({"pattern": "line", "max_results": 3})"),
               HasSubstr("[cut: there are more lines than `max_results`]"));
@@ -216,6 +218,18 @@ TEST_F(FileTools, a_stopped_call_does_nothing) {
     EXPECT_EQ(result.content, tool + ": stopped");
   }
   EXPECT_FALSE(fs::exists(root / "new"));
+}
+
+// TOOL-4: a mount point may show a folder from anywhere.
+TEST(ConfinedFolderTest, another_mount_is_refused) {
+  const auto folder = ConfinedFolder::open("/");
+  ASSERT_TRUE(folder.has_value());
+  const auto file = folder->open_file("proc/version");
+  ASSERT_FALSE(file.has_value());
+  EXPECT_THAT(file.error(), HasSubstr("on another mount"));
+  EXPECT_FALSE(folder->open_folder("proc").has_value());
+  EXPECT_FALSE(folder->list("proc", 10).has_value());
+  EXPECT_EQ(folder->find_status("proc/version").error(), EXDEV);
 }
 
 TEST_F(FileTools, a_missing_or_linked_worktree_is_refused) {

@@ -86,7 +86,7 @@ std::string find_commit_fault(const WorktreeGit& git, const std::optional<std::s
   return "";
 }
 
-// The record of the move has a fixed author and text: both could otherwise be chosen by whoever works here.
+// The reflog entry has a fixed author and text: git appends it to a file that could have become a symlink.
 bool move_head(const WorktreeGit& git, const std::optional<std::string>& ref, const std::string& commit,
                const std::optional<std::string>& expected) {
   git::Call call = git.in_repository(

@@ -131,6 +131,8 @@ TEST_F(HostedGitHostile, configuration_and_hooks_run_nothing) {
   EXPECT_EQ(heard(), "");
   // The set-up works: plain git runs these.
   made.write("file.txt", "changed");
+  made.git({"config", "--unset", "remote.origin.vcs"});
+  heard();
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {"diff"}, {"add", "file.txt"}, {"commit", "-m", "x"}, {"push", "origin", "main"}}) {
     run_plain(words);
@@ -160,7 +162,7 @@ TEST_F(HostedGitHostile, submodules_and_inner_repositories_run_nothing) {
   heard();
   work_through(tools, made.root());
   EXPECT_EQ(heard(), "");
-  EXPECT_THAT(made.git({"ls-files"}), Not(HasSubstr("inner")));
+  EXPECT_THAT(made.git({"ls-files"}), Not(HasSubstr("inner/")));
 }
 
 // The URL decides what runs; only plain protocols are permitted.

@@ -59,7 +59,7 @@ class Search {
 
   // A file or a folder.
   std::optional<std::string> run(const std::string& start) {
-    // Whoever names such a path has had it judged; a search from above has not.
+    // The policy has judged the path of the call, not the files below it.
     may_read_secrets_ = engine::names_secret_file(start);
     const auto file = folder_.open_file(start);
     if (file) {

@@ -115,7 +115,7 @@ TEST_F(ToolSwap, git_tools_never_read_outside) {
   const testing::HostedTools tools(made.root(), made.beside("scratch"));
   {
     const Swapper swapper(made.root() / "real", made.root() / "fake");
-    for (int i = 0; i < 30; ++i) {
+    for (int i = 0; i < 15; ++i) {
       const wire::CallResult diff = tools.call("git_diff", R"({"against": "HEAD"})");
       ASSERT_EQ(diff.content.find("SECRET"), std::string::npos) << diff.content;
       tools.call("git_add", R"({"paths": ["."]})");

@@ -126,7 +126,7 @@ git::Call WorktreeGit::limited(git::Call call) const {
   call.limit = time_limit;
   call.max_output = max_listed_bytes;
   call.gives_up = [stop = stop_] { return stop.stop_requested(); };
-  // Written by git's own tools, but anyone may write it, and it decides what counts as an ancestor.
+  // An agent may have written that file, and it decides what counts as an ancestor.
   call.settings.emplace_back("core.commitGraph=false");
   call.environment.emplace_back("GIT_LITERAL_PATHSPECS=1");
   return call;

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/quantity.h"
 #include "engine/call_gate.h"
 #include "engine/tool_names.h"
 #include "json/decode.h"
@@ -11,7 +12,9 @@
 #include "server/access/project_policy.h"
 #include "server/request/exchange.h"
 #include "server/resources/contract.h"
+#include "server/resources/listing.h"
 #include "server/resources/own_project.h"
+#include "wire/grant.h"
 #include "wire/settings.h"
 
 // /api/policy: rules for agents' tool calls (TOOL-1).
@@ -43,6 +46,7 @@ void show(SharedExchange exchange) {
                           .defaults = {.tools = model::default_policies(), .roles = model::default_role_policies()},
                           .inert = {},
                           .channels = {}};
+  table.inert = engine::find_inert_conditions(table.policies);
   for (const auto& [name, profile] : config.tools) table.channels.push_back(describe_channel(name, profile));
   exchange->send(200, json::to_value(table));
 }
@@ -106,6 +110,31 @@ void check(SharedExchange exchange) {
       });
 }
 
+void suggest(SharedExchange exchange) {
+  runtime::CallGrants::SuggestionTerms terms;
+  if (const auto run = exchange->query("run")) {
+    terms.run = base::RunId::parse(*run);
+    if (!terms.run) throw Error(ErrorCode::api_bad_request, "`run` is not a valid run id", "ids look like TR-17");
+  }
+  terms.project = parse_project_filter(*exchange).value_or("");
+  if (terms.run && !terms.project.empty()) {
+    throw Error(ErrorCode::api_bad_request, "`run` and `project` cannot be combined", "omit one of them");
+  }
+  // The project's config is read.
+  if (!terms.project.empty()) static_cast<void>(named_project(*exchange, terms.project));
+  if (const auto since = exchange->query("since")) {
+    terms.since = base::parse_duration(*since);
+    if (!terms.since) {
+      throw Error(ErrorCode::api_bad_request, "`since` is not a valid duration", std::string(base::duration_forms));
+    }
+  }
+  exchange->daemon.call_grants().suggest(terms,
+                                         [exchange](const std::expected<wire::PolicySuggestions, Error>& suggested) {
+                                           if (!suggested) return exchange->refuse(suggested.error());
+                                           exchange->send(200, json::to_value(*suggested));
+                                         });
+}
+
 }  // namespace
 
 std::vector<Operation> policy_operations(json::Schemas& schemas) {
@@ -119,6 +148,17 @@ std::vector<Operation> policy_operations(json::Schemas& schemas) {
            .replies = {{200, schemas.of<wire::PolicyTable>()}},
            .errors = {ErrorCode::config_invalid},
            .is_tagged = true},
+          {.method = "GET",
+           .path = "/api/policy/suggestions",
+           .handle = suggest,
+           .name = "suggestPolicies",
+           .inside = InRunAccess::refused,
+           .summary = "Propose rules that would have allowed what people approved among the last 2,000 tool calls",
+           .query = {{"run", json::string_schema("^[Tt][Rr]-[1-9][0-9]*$"), "only calls of this run"},
+                     project_filter(),
+                     duration_parameter("since", "only calls of this last time")},
+           .replies = {{200, schemas.of<wire::PolicySuggestions>()}},
+           .errors = {ErrorCode::config_invalid}},
           {.method = "POST",
            .path = "/api/policy/check",
            .handle = check,

@@ -309,6 +309,7 @@ void start_again(const SharedExchange& exchange, const runtime::Rerun& found, co
   // What was written by its starter, a process inside another run, does not belong to the new one.
   plan->metadata.erase(parent_run_key);
   plan->metadata.erase(parent_keeper_key);
+  if (exchange->daemon.context().supervision.queue == model::QueueRuns::always) plan->is_queued = true;
   if (const auto checkout = project::find_checkout(run.cwd)) {
     plan->project = model::make_project_ref(checkout->string());
   }

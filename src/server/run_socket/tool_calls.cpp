@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
 #include "json/decode.h"
 #include "json/describe.h"
 #include "runtime/gate/call_gate.h"
@@ -31,12 +30,8 @@ T read_body(const SharedExchange& exchange) {
   return std::move(*body);
 }
 
-base::CallId own_call(const SharedExchange& exchange) {
-  const std::string& name = exchange->parts.at(0);
-  if (const auto id = base::CallId::parse(name)) return *id;
-  throw Error(ErrorCode::call_not_found,
-              fmt::format("{} has made no call {}", own_run(exchange).text(), base::quoted(name)));
-}
+// Reeve's id of a call or the agent's own, which may contain slashes.
+const std::string& own_call(const SharedExchange& exchange) { return exchange->parts.at(0); }
 
 runtime::CallGate::Done send_reply(const SharedExchange& exchange) {
   return [exchange](std::expected<CallReply, Error> reply) {
@@ -50,7 +45,7 @@ void ask(SharedExchange exchange) {
 }
 
 // Until the call is answered, or the time is over: then `wait`.
-void wait_for(const SharedExchange& exchange, base::CallId call, base::ApprovalId approval,
+void wait_for(const SharedExchange& exchange, const std::string& call, base::ApprovalId approval,
               base::Milliseconds timeout) {
   const auto read = [exchange, call] {
     exchange->go_on([&] { exchange->daemon.call_gate().read(own_run(exchange), call, send_reply(exchange)); });
@@ -64,7 +59,7 @@ void wait_for(const SharedExchange& exchange, base::CallId call, base::ApprovalI
 
 void wait(SharedExchange exchange) {
   const base::Milliseconds timeout = parse_poll_timeout(exchange->request);
-  const base::CallId call = own_call(exchange);
+  const std::string call = own_call(exchange);
   exchange->daemon.call_gate().read(
       own_run(exchange), call, [exchange, call, timeout](std::expected<CallReply, Error> reply) {
         if (!reply) return exchange->refuse(reply.error());
@@ -122,9 +117,9 @@ void show_context(SharedExchange exchange) {
 
 std::vector<Operation> run_call_operations() {
   return {{.method = "POST", .path = "/api/tool-calls", .handle = ask},
-          {.method = "GET", .path = "/api/tool-calls/{call}/wait", .handle = wait},
-          {.method = "POST", .path = "/api/tool-calls/{call}/result", .handle = report},
-          {.method = "POST", .path = "/api/tool-calls/{call}/withdraw", .handle = withdraw},
+          {.method = "GET", .path = "/api/tool-calls/{call...}/wait", .handle = wait},
+          {.method = "POST", .path = "/api/tool-calls/{call...}/result", .handle = report},
+          {.method = "POST", .path = "/api/tool-calls/{call...}/withdraw", .handle = withdraw},
           {.method = "POST", .path = "/api/session", .handle = note_session},
           {.method = "GET", .path = "/api/tools", .handle = list_tools},
           {.method = "GET", .path = "/api/context", .handle = show_context}};

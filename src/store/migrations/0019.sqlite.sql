@@ -46,8 +46,10 @@ CREATE TABLE tool_calls (
   project TEXT,
   CHECK ((answer IS NULL) = (answered_at IS NULL)),
   CHECK (decision = 'ask' OR answer IS NOT NULL),
-  CHECK (begun_at IS NULL OR (hosted = 1 AND answer = 'allow')),
-  CHECK (outcome IS NULL OR (outcome <> 'ran' AND outcome <> 'failed') OR answer = 'allow')
+  -- A CHECK that is null passes.
+  CHECK (taken_attempt IS NULL OR answer IS NOT NULL),
+  CHECK (begun_at IS NULL OR (hosted = 1 AND taken_attempt IS NOT NULL AND answer IS NOT NULL AND answer = 'allow')),
+  CHECK (outcome IS NULL OR (outcome <> 'ran' AND outcome <> 'failed') OR (answer IS NOT NULL AND answer = 'allow'))
 ) STRICT;
 CREATE UNIQUE INDEX tool_calls_by_id ON tool_calls (call_id);
 CREATE INDEX tool_calls_by_run ON tool_calls (run, native_id);
@@ -139,6 +141,13 @@ CREATE TRIGGER grants_extent BEFORE UPDATE OF scope, project, run, execution, ag
 BEGIN
   SELECT RAISE(ROLLBACK, 'grants: the extent of a grant never changes');
 END;
+
+-- A question that a caller of the API asked outside of any run. Its own name of the question is `tool_ref`.
+ALTER TABLE approvals ADD COLUMN asked_by TEXT
+  CHECK (asked_by IS NULL OR (kind = 'question' AND run IS NULL AND execution IS NULL AND node IS NULL));
+CREATE UNIQUE INDEX approvals_by_reference ON approvals (asked_by, tool_ref) WHERE asked_by IS NOT NULL AND tool_ref IS NOT NULL;
+CREATE INDEX approvals_asked ON approvals (asked_by) WHERE asked_by IS NOT NULL AND status = 'pending';
+CREATE INDEX approvals_asked_decided ON approvals (decided_at) WHERE asked_by IS NOT NULL AND status <> 'pending';
 
 -- New kinds of audit entries. A CHECK cannot be widened and the table cannot be updated, so a new one replaces it.
 CREATE TABLE new_audit_log (

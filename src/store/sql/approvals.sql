@@ -6,54 +6,55 @@ WHERE number = :approval AND status = 'pending'
 -- name: approval_insert [sqlite]
 INSERT INTO approvals (number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question,
   options_json, default_value, status, digest, attempt, created_at, expires_at, delivery, prompt, secret, advisory, remind_at,
-  risk, risk_reasons, context, project)
+  risk, risk_reasons, context, asked_by, project)
 VALUES (:number, :kind, :run, :execution, :node, :node_id, :iteration, :agent, :tool_name, :tool_ref, :arguments, :question,
   :options, :default_value, 'pending', :digest, :attempt, :now, :expires_at, :delivery, :prompt, :secret, :advisory, :remind_at,
-  :risk, :risk_reasons, :context,
-  COALESCE((SELECT project FROM tool_runs WHERE number = :run), (SELECT project FROM executions WHERE number = :execution)))
+  :risk, :risk_reasons, :context, :asked_by,
+  COALESCE((SELECT project FROM tool_runs WHERE number = :run), (SELECT project FROM executions WHERE number = :execution),
+    :project))
 RETURNING number
 
 -- name: approval_insert [postgresql]
 INSERT INTO approvals (number, approval_id, tool_run_id, execution_id, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question,
   options_json, default_value, status, digest, attempt, created_at, expires_at, delivery, prompt, secret, advisory, remind_at,
-  risk, risk_reasons, context, project)
+  risk, risk_reasons, context, asked_by, project)
 VALUES (:number, 'AP-' || :number::bigint, 'TR-' || :run::bigint, 'EX-' || :execution::bigint,
   :kind, :run, :execution, :node, :node_id, :iteration, :agent, :tool_name, :tool_ref, :arguments, :question,
   :options, :default_value, 'pending', :digest, :attempt, :now, :expires_at, :delivery, :prompt, :secret, :advisory, :remind_at,
-  :risk, :risk_reasons, :context,
+  :risk, :risk_reasons, :context, :asked_by,
   COALESCE((SELECT r.project FROM tool_runs r WHERE r.number = :run::bigint),
-    (SELECT e.project FROM executions e WHERE e.number = :execution::bigint)))
+    (SELECT e.project FROM executions e WHERE e.number = :execution::bigint), :project::text))
 
 -- name: approval_last
 -- The last plain question of the run; its tool calls are answered one by one.
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context, asked_by
 FROM approvals WHERE run = :run AND kind = 'question' ORDER BY number DESC LIMIT 1
 
 -- name: approval_load
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context, asked_by
 FROM approvals WHERE number = :approval
 
 -- name: approval_lock [sqlite]
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context, asked_by
 FROM approvals WHERE number = :approval
 
 -- name: approval_lock [postgresql]
 -- Never waits: another session may hold a direct update open for hours.
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context, asked_by
 FROM approvals WHERE number = :approval FOR NO KEY UPDATE SKIP LOCKED
 
 -- name: approval_of_apply
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context, asked_by
 FROM approvals WHERE execution = :execution AND run IS NULL AND node IS NULL AND delivery = 'apply'
 ORDER BY number DESC LIMIT 1
 
@@ -61,9 +62,16 @@ ORDER BY number DESC LIMIT 1
 -- The attempt's last question that is answered by a restart or over its socket.
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context, asked_by
 FROM approvals WHERE run = :run AND attempt = :attempt AND kind = 'question' AND (delivery = 'rerun' OR delivery = 'live')
 ORDER BY number DESC LIMIT 1
+
+-- name: approval_of_reference
+-- The question that a program outside of runs asked under this name of its own.
+SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
+  default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context, asked_by
+FROM approvals WHERE asked_by = :asked_by AND tool_ref = :reference
 
 -- name: approval_project
 SELECT project FROM approvals WHERE number = :approval
@@ -112,7 +120,7 @@ SELECT number FROM approvals WHERE run = :run AND status = 'approved' AND use = 
 -- name: approvals_list [sqlite]
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context, asked_by
 FROM approvals
 WHERE number < :before AND (:statuses = '' OR instr(:statuses, ',' || status || ',') > 0)
   AND (:project IS NULL OR project = :project)
@@ -121,7 +129,7 @@ ORDER BY number DESC LIMIT :most
 -- name: approvals_list [postgresql]
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context, asked_by
 FROM approvals
 WHERE number < :before AND (:statuses::text = '' OR position(',' || status::text || ',' in :statuses::text) > 0)
   AND (:project::text IS NULL OR project = :project::text)
@@ -130,7 +138,7 @@ ORDER BY number DESC LIMIT :most
 -- name: approvals_list_of_run [sqlite]
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context, asked_by
 FROM approvals
 WHERE run = :run AND number < :before AND (:statuses = '' OR instr(:statuses, ',' || status || ',') > 0)
 ORDER BY number DESC LIMIT :most
@@ -138,7 +146,7 @@ ORDER BY number DESC LIMIT :most
 -- name: approvals_list_of_run [postgresql]
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context, asked_by
 FROM approvals
 WHERE run = :run AND number < :before
   AND (:statuses::text = '' OR position(',' || status::text || ',' in :statuses::text) > 0)
@@ -153,7 +161,7 @@ SELECT MIN(remind_at) FROM approvals WHERE status = 'pending' AND remind_at IS N
 -- name: approvals_of_execution
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context, asked_by
 FROM approvals WHERE execution = :execution ORDER BY number
 
 -- name: approvals_of_run
@@ -162,7 +170,7 @@ SELECT number FROM approvals WHERE run = :run AND status = 'pending' ORDER BY nu
 -- name: approvals_of_run_all
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context, asked_by
 FROM approvals
 WHERE run = :run AND (COALESCE(:kind, '') = '' OR CAST(kind AS text) = :kind) ORDER BY number DESC LIMIT :most
 
@@ -176,7 +184,7 @@ WHERE status = 'pending' AND expires_at IS NOT NULL AND expires_at <= :now ORDER
 -- name: approvals_pending [sqlite]
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context, asked_by
 FROM approvals
 WHERE status = 'pending' AND number > :after AND (:project IS NULL OR project = :project)
 ORDER BY number LIMIT :most
@@ -184,7 +192,7 @@ ORDER BY number LIMIT :most
 -- name: approvals_pending [postgresql]
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context, asked_by
 FROM approvals
 WHERE status = 'pending' AND number > :after AND (:project::text IS NULL OR project = :project::text)
 ORDER BY number LIMIT :most
@@ -192,7 +200,7 @@ ORDER BY number LIMIT :most
 -- name: approvals_pending_of_run
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context, asked_by
 FROM approvals WHERE run = :run AND status = 'pending' AND number > :after ORDER BY number LIMIT :most
 
 -- name: approvals_timed
@@ -209,6 +217,10 @@ ORDER BY number LIMIT :most
 -- name: approvals_to_remind
 SELECT number FROM approvals
 WHERE status = 'pending' AND remind_at IS NOT NULL AND remind_at <= :now ORDER BY remind_at, number LIMIT :most
+
+-- name: questions_of_asker
+-- The open questions of a program outside of runs, at most `most`.
+SELECT number FROM approvals WHERE asked_by = :asked_by AND status = 'pending' LIMIT :most
 
 -- name: questions_of_run
 -- The open plain questions of the run; tool calls may wait in parallel (APR-9).

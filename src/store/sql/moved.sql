@@ -2,22 +2,23 @@
 INSERT INTO approvals (number, kind, run, execution, node, node_id, iteration, tool_name, tool_ref, arguments,
   question, options_json, default_value, status, chosen_value, comment, decided_by, digest, use, attempt,
   created_at, decided_at, expires_at, settled, prompt, secret, advisory, delivery, answer, project, risk,
-  risk_reasons, context)
+  risk_reasons, context, asked_by)
 VALUES (:number, :kind, :run, :execution, :node, :node_id, :iteration, :tool_name, :tool_ref, :arguments, :question,
   :options_json, :default_value, :status, :chosen_value, :comment, :decided_by, :digest, :use, :attempt,
   :created_at, :decided_at, :expires_at, :settled, :prompt, :secret, :advisory, :delivery, :answer, :project, :risk,
-  :risk_reasons, :context)
+  :risk_reasons, :context, :asked_by)
 RETURNING number
 
 -- name: move_approval [postgresql]
 INSERT INTO approvals (number, approval_id, tool_run_id, execution_id, kind, run, execution, node, node_id,
   iteration, tool_name, tool_ref, arguments, question, options_json, default_value, status, chosen_value, comment,
   decided_by, digest, use, attempt, created_at, decided_at, expires_at, settled, prompt, secret, advisory, delivery,
-  answer, project, risk, risk_reasons, context)
+  answer, project, risk, risk_reasons, context, asked_by)
 VALUES (:number, 'AP-' || :number::bigint, 'TR-' || :run::bigint, 'EX-' || :execution::bigint, :kind, :run,
   :execution, :node, :node_id, :iteration, :tool_name, :tool_ref, :arguments, :question, :options_json,
   :default_value, :status, :chosen_value, :comment, :decided_by, :digest, :use, :attempt, :created_at, :decided_at,
-  :expires_at, :settled, :prompt, :secret, :advisory, :delivery, :answer, :project, :risk, :risk_reasons, :context)
+  :expires_at, :settled, :prompt, :secret, :advisory, :delivery, :answer, :project, :risk, :risk_reasons, :context,
+  :asked_by)
 
 -- name: move_attempt
 INSERT INTO run_attempts (run, attempt, state, host, out_offset, err_offset, failure_marker, result, exit_code,

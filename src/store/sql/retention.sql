@@ -131,6 +131,9 @@ DELETE FROM patch_ledger WHERE execution = :execution OR root = :execution
 -- name: prune_phases
 DELETE FROM phase_records WHERE execution = :execution
 
+-- name: prune_question
+DELETE FROM approvals WHERE number = :approval
+
 -- name: prune_recoveries_of_execution
 DELETE FROM recovery_events WHERE run IN (SELECT number FROM tool_runs WHERE execution = :execution)
 
@@ -149,6 +152,12 @@ UPDATE counters SET value = value WHERE name = 'events_pruned'
 
 -- name: prunes_forget
 DELETE FROM prunes WHERE ended_at < :before
+
+-- name: questions_old
+-- Answered questions that belong to no run and to no execution.
+SELECT number FROM approvals
+WHERE asked_by IS NOT NULL AND status <> 'pending' AND settled = 1 AND decided_at < :before
+ORDER BY decided_at LIMIT :most
 
 -- name: removal_delete
 DELETE FROM removals WHERE number = :number

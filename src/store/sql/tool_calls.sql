@@ -50,6 +50,10 @@ SELECT number, run, attempt, session_id, native_id, parent_native_id, native_too
   result_bytes, duration_ms, channel, project, may_defer, hosted, begun_at, result, child_run, taken_attempt
 FROM tool_calls WHERE number = :call
 
+-- name: call_named
+-- The newest call with the agent's own id.
+SELECT number FROM tool_calls WHERE run = :run AND native_id = :native_id ORDER BY number DESC LIMIT 1
+
 -- name: call_of_approval
 SELECT number FROM tool_calls WHERE approval = :approval
 
