@@ -24,9 +24,8 @@ std::size_t id_length(std::string_view text) {
 }
 
 // Fields of records in full (view/run_text.h, view/approval_text.h) that begin with an id.
-constexpr auto id_fields =
-    std::to_array<std::string_view>({"approval_id", "tool_run_id", "execution_id", "patch_id", "task_id", "call_id",
-                                     "grant_id", "run", "approval", "call", "grant", "execution", "asks"});
+constexpr auto id_fields = std::to_array<std::string_view>(
+    {"approval_id", "tool_run_id", "execution_id", "patch_id", "root_id", "task_id", "call_id", "grant_id", "asks"});
 
 // After a letter, a digit or one of these, it is a part of another word: a branch, a path, an id with a prefix.
 bool is_inside_word(char before) {

@@ -312,7 +312,7 @@ TEST_F(ApprovalsCli, overview_lists_waiting_approvals_first) {
   Members document = testing::parse_object(reeve({"--json"}).out).value_or(Members());
   EXPECT_EQ(document["daemon"], "true");
   EXPECT_EQ(document["counts"],
-            R"({"waiting_approval":1,"stalled":0,"failed":1,"running":0,"queued":0,"not_applied":0})");
+            R"({"waiting_approval":1,"stalled":0,"failed":1,"paused":0,"running":0,"queued":0,"not_applied":0})");
   EXPECT_THAT(document["items"], AllOf(StartsWith(R"([{"approval_id":"AP-1")"), HasSubstr(R"("tool_run_id":"TR-2")")));
   EXPECT_EQ(reeve({"reject", "AP-1"}).code, 0);
 }
