@@ -185,7 +185,7 @@ TEST_P(StandingGrantsTest, restored_store_grants_nothing) {
   const CallStored open = ask(released, "c2", "mcp:t/other");
   leave(released, true);
   // Not settled when the backup was made.
-  session_->run_script(
+  store_.open_bare()->run_script(
       fmt::format("UPDATE approvals SET status = 'approved', decided_at = '2026-01-01T00:00:00.000Z' WHERE number = {}",
                   said.asked->approval_id.number()));
   call([&](Transaction& transaction) { settle_restored(transaction, ledger_->executions()); });

@@ -187,11 +187,11 @@ TEST_P(ToolCallsTest, plain_update_decides_a_call) {
            })
         .kind;
   };
-  session_->run_script("UPDATE approvals SET status = 'approved', chosen_value = 'perhaps'");
+  store_.open_bare()->run_script("UPDATE approvals SET status = 'approved', chosen_value = 'perhaps'");
   EXPECT_EQ(settle(), OutsideResult::Kind::voided);
   EXPECT_FALSE(take(stored.row.call.call_id).row.call.answer);
   EXPECT_EQ(status_of(run), RunStatus::waiting_approval);
-  session_->run_script("UPDATE approvals SET status = 'approved'");
+  store_.open_bare()->run_script("UPDATE approvals SET status = 'approved'");
   EXPECT_FALSE(take(stored.row.call.call_id).row.call.answer) << "it counts once it is settled";
   EXPECT_EQ(settle(), OutsideResult::Kind::settled);
   EXPECT_EQ(status_of(run), RunStatus::running);
