@@ -207,6 +207,7 @@ std::string_view about_tag(std::string_view name) {
       {"patches", "changes made by nodes, and how they reach the checkout"},
       {"pipelines", "sequences of agent steps and approval steps"},
       {"policy", "rules for agents' tool calls"},
+      {"questions", "questions of programs that run outside of Reeve"},
       {"roles", "roles defined in the config"},
       {"runs", "supervised runs of tools"},
       {"tasks", "work items for agents; currently only imported ones"},
