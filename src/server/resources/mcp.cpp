@@ -207,15 +207,16 @@ void post(SharedExchange exchange) {
 
 std::vector<Operation> mcp_operations(json::Schemas& /*schemas*/) {
   const Value message = Value::object();
-  return {{.method = "POST",
-           .path = "/mcp",
-           .handle = post,
-           .name = "callMcp",
-           .inside = InRunAccess::refused,
-           .summary = "The Model Context Protocol (Streamable HTTP, without sessions): one JSON-RPC message; 202 for a "
-                      "notification. A call that waits for a person is answered as a stream if the client accepts one",
-           .scope = Scope::operate,
-           .replies = {{200, message}, {200, json::string_schema(), "text/event-stream"}, {202, message}}}};
+  return {
+      {.method = "POST",
+       .path = "/mcp",
+       .handle = post,
+       .name = "callMcp",
+       .inside = InRunAccess::refused,
+       .summary = "The Model Context Protocol (Streamable HTTP, without sessions): one JSON-RPC message; 202 for a "
+                  "notification. A call that waits for a person is answered as a stream if the client accepts one",
+       .scope = Scope::operate,
+       .replies = {{200, message}, {200, json::string_schema(), "text/event-stream"}, {202, {}, ""}, {400, message}}}};
 }
 
 }  // namespace reeve::server
