@@ -180,8 +180,9 @@ std::expected<OutsideQuestion, std::string> parse_outside_question(const Value& 
 }
 
 std::string describe_unanswered(std::string_view reference) {
-  return fmt::format("Nobody has answered yet; the question stays open. To continue the wait, call `ask_person` again with {}",
-                     json::encode(Value::object({{"reference", Value::string(reference)}})));
+  return fmt::format(
+      "Nobody has answered yet; the question stays open. To continue the wait, call `ask_person` with {}",
+      json::encode(Value::object({{"reference", Value::string(reference)}})));
 }
 
 std::expected<std::string, std::string> describe_decision(const Value& approval) {

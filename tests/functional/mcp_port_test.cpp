@@ -151,6 +151,28 @@ TEST_F(McpPort, disconnecting_frees_the_request_and_keeps_the_question) {
               HasSubstr(R"("isError":true)"));
 }
 
+// SPEC §7: a limited token asks for its project only, also over MCP.
+TEST_F(McpPort, limited_token_asks_for_its_project) {
+  ASSERT_EQ(reeve({"run", "--", "true"}).code, 0);
+  const Port port = open_port();
+  const std::string name = project().filename().string();
+  const Outcome made = reeve({"token", "create", "bot", "--scope", "operate", "--project", name});
+  ASSERT_EQ(made.code, 0) << made.err;
+  const std::string token = bearer(made.out.substr(0, made.out.find('\n')));
+  const auto post_question = [&](const std::string& body) {
+    return ask(port, compose(port, "POST", "/api/questions", token, body));
+  };
+  EXPECT_EQ(status_of(post_question(R"({"question":"One?"})")), 201);
+  EXPECT_EQ(body_of(post_question(R"({"question":"Two?","project":"/"})"))["code"], "api.other_project");
+  RawSocket waiting(port);
+  waiting.send(compose(port, "POST", "/mcp", token + json_only, call(R"({"question":"Three?"})")));
+  ASSERT_TRUE(has_questions(2));
+  const std::string path = project().string();
+  EXPECT_EQ(column("project"), path + "\n" + path + "\n");
+  EXPECT_EQ(reeve({"reject", "AP-2"}).code, 0);
+  EXPECT_EQ(status_of(waiting.read_answer()), 200);
+}
+
 TEST_F(McpPort, api_takes_questions_and_bounds_them) {
   reeve({"runs"});
   const std::string key = "Idempotency-Key: one\r\n";

@@ -162,31 +162,6 @@ TEST_F(Projects, the_api_reads_the_workflows_of_known_projects_only) {
   EXPECT_THAT(get(operates, "/api/workflows?project=" + site().string()), HasSubstr("ship.yaml"));
 }
 
-// SPEC §7: a limited token asks only for its project, also over MCP, and reads only the answers there.
-TEST_F(Projects, limited_token_asks_for_its_project_only) {
-  ASSERT_EQ(in(shop(), {"run", "--", "true"}).code, 0);
-  ASSERT_EQ(in(site(), {"run", "--", "true"}).code, 0);
-  const std::string url = open_port();
-  const auto limited = [&](const std::string& name, const std::string& project) {
-    const Outcome made = in("/", {"token", "create", name, "--scope", "operate", "--project", project});
-    EXPECT_EQ(made.code, 0) << made.err;
-    return made.out.substr(0, made.out.find('\n'));
-  };
-  const std::string token = limited("bot", "shop");
-  const std::string other = limited("spy", "site");
-  const std::string path = R"("path":")" + shop().string() + "\"";
-  EXPECT_THAT(request(url, token, "/api/questions", R"({"question":"One?","reference":"a"})"), HasSubstr(path));
-  EXPECT_THAT(request(url, token, "/api/questions", R"({"question":"Two?","project":")" + site().string() + "\"}"),
-              HasSubstr("api.other_project"));
-  const std::string again =
-      R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask_person","arguments":)"
-      R"({"question":"One?","reference":"a","options":["approve"]}}})";
-  EXPECT_THAT(request(url, token, "/mcp", again), HasSubstr("another question"));
-  EXPECT_THAT(request(url, token, "/api/approvals/AP-1/wait?timeout=10ms"), HasSubstr("One?"));
-  EXPECT_THAT(request(url, other, "/api/approvals/AP-1/wait?timeout=10ms"), HasSubstr("approval.not_found"));
-  EXPECT_THAT(request(url, other, "/api/approvals"), Not(HasSubstr("One?")));
-}
-
 TEST_F(Projects, a_start_without_a_project_says_so) {
   ASSERT_EQ(in(shop(), {"run", "--", "true"}).code, 0);
   const std::string url = open_port();
