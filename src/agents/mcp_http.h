@@ -18,8 +18,8 @@ struct McpHead {
   std::optional<std::string> name = {};
 };
 
-// Why the body must not be performed: the JSON-RPC error to send with status 400. The body is no JSON, the revision is
-// unknown, or, from 2026-07-28 on, the headers do not repeat what the body says: a proxy may have decided by them.
+// Why the body must not be performed: the JSON-RPC error to send with status 400. It is not JSON, its revision is
+// unknown, or, from 2026-07-28 on, the headers do not repeat what it says: a proxy may have decided by them.
 std::optional<std::string> find_http_fault(const McpHead& head, std::string_view body);
 // The revision that the client has agreed on before: without a header, that of the first clients of this transport.
 // Empty for stateless ones, whose messages name it.

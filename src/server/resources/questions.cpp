@@ -32,7 +32,8 @@ std::vector<Operation> question_operations(json::Schemas& schemas) {
            .scope = Scope::operate,
            .body = question_schema(),
            .replies = {{201, approval}, {200, approval}},
-           .errors = {ErrorCode::approval_too_many, ErrorCode::approval_reference_used, ErrorCode::config_invalid},
+           .errors = {ErrorCode::approval_not_found, ErrorCode::approval_too_many, ErrorCode::approval_reference_used,
+                      ErrorCode::config_invalid},
            .idempotency = IdempotencyMode::change_then_answer}};
 }
 
