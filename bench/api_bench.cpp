@@ -1,14 +1,12 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
-#include <fcntl.h>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <sys/socket.h>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 #include <fmt/format.h>
@@ -16,10 +14,9 @@
 
 #include "bench/daemon.h"
 #include "bench/figures.h"
+#include "bench/keep_alive.h"
 #include "bench/parts.h"
 #include "os/fd.h"
-#include "os/process_stat.h"
-#include "os/unix_socket.h"
 #include "store/store.h"
 
 // API reads with a long history in the store, compared with their floor: the same rows read from the same file with
@@ -60,41 +57,7 @@ SELECT 'claude', CASE WHEN i % 7 = 0 THEN 'failed' ELSE 'completed' END, CASE WH
   session->commit();
 }
 
-// Sends the same request repeatedly on one connection and reads only the length of each response.
-class Client {
- public:
-  Client(os::Fd socket, std::string request) : socket_(std::move(socket)), request_(std::move(request)) {}
-
-  std::size_t ask() {
-    if (::send(socket_.get(), request_.data(), request_.size(), MSG_NOSIGNAL) != std::ssize(request_)) fail("send");
-    std::size_t have = 0;
-    std::size_t wanted = 0;
-    while (wanted == 0 || have < wanted) {
-      const ssize_t count = ::recv(socket_.get(), buffer_.data() + have, buffer_.size() - have, 0);
-      if (count <= 0) fail("connection closed");
-      have += static_cast<std::size_t>(count);
-      if (wanted == 0) wanted = length_of({buffer_.data(), have});
-    }
-    return wanted;
-  }
-
- private:
-  // Length of head and body; 0 while the head is incomplete.
-  static std::size_t length_of(std::string_view text) {
-    const std::size_t end = text.find("\r\n\r\n");
-    if (end == std::string_view::npos) return 0;
-    constexpr std::string_view name = "Content-Length: ";
-    const std::size_t at = text.find(name);
-    if (!text.starts_with("HTTP/1.1 200 ") || at > end) fail(std::string(text.substr(0, end)));
-    return end + 4 + std::strtoul(text.data() + at + name.size(), nullptr, 10);
-  }
-
-  os::Fd socket_;
-  std::string request_;
-  std::vector<char> buffer_ = std::vector<char>(1UL << 20U);
-};
-
-const std::string list_request = "GET /api/runs?limit=50 HTTP/1.1\r\nHost: localhost\r\n\r\n";
+constexpr std::string_view list_request = "GET /api/runs?limit=50 HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 // Reads the rows and sends the bytes, with nothing in between.
 class Floor {
@@ -108,7 +71,7 @@ class Floor {
     if (::sqlite3_prepare_v2(database_, text, -1, &statement_, nullptr) != SQLITE_OK) fail("prepare");
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) fail("socketpair");
-    client_ = std::make_unique<Client>(os::Fd(ends[0]), list_request);
+    client_ = std::make_unique<KeepAlive>(os::Fd(ends[0]));
     const std::size_t head = std::string_view("HTTP/1.1 200 OK\r\nContent-Length: 00000\r\n\r\n").size();
     answer_ = fmt::format("HTTP/1.1 200 OK\r\nContent-Length: {:05}\r\n\r\n", answer_bytes - head);
     answer_.resize(answer_bytes, 'x');
@@ -125,7 +88,7 @@ class Floor {
 
   double measure() {
     const auto start = steady_clock::now();
-    client_->ask();
+    client_->ask(list_request);
     return ms_since(start);
   }
 
@@ -153,33 +116,22 @@ class Floor {
   sqlite3* database_ = nullptr;
   sqlite3_stmt* statement_ = nullptr;
   std::string answer_;
-  std::unique_ptr<Client> client_;
+  std::unique_ptr<KeepAlive> client_;
   std::thread server_;
 };
 
-Client connect(const Daemon& daemon) {
-  auto socket = os::connect_to((daemon.state() / "reeve.sock").string(), os::SocketKind::stream);
-  if (!socket || ::fcntl(socket->get(), F_SETFL, 0) != 0) fail("the daemon does not answer");
-  return Client(std::move(*socket), list_request);
-}
-
-// CPU time of the daemon so far; hardly affected by other load on the machine.
-double cpu_ms(const Daemon& daemon) {
-  const auto stat = os::read_process_stat(daemon.pid());
-  if (!stat) fail("the daemon has exited");
-  return static_cast<double>(stat->cpu_ticks) * 1'000 / static_cast<double>(::sysconf(_SC_CLK_TCK));
-}
+KeepAlive connect(const Daemon& daemon) { return KeepAlive(daemon.state() / "reeve.sock"); }
 
 double requests_per_second(const Daemon& daemon) {
-  std::vector<Client> all;
+  std::vector<KeepAlive> all;
   for (int i = 0; i < clients; ++i) all.push_back(connect(daemon));
   std::atomic<int> left = requests_at_once;
   const auto start = steady_clock::now();
   {
     std::vector<std::jthread> threads;
-    for (Client& client : all) {
+    for (KeepAlive& client : all) {
       threads.emplace_back([&] {
-        while (left.fetch_sub(1) > 0) client.ask();
+        while (left.fetch_sub(1) > 0) client.ask(list_request);
       });
     }
   }
@@ -196,18 +148,18 @@ int measure(const fs::path& folder, const Programs& programs) {
   fill(database);
   const Daemon daemon(programs, state);
   daemon.connect();
-  Client client = connect(daemon);
-  const std::size_t bytes = client.ask();
+  KeepAlive client = connect(daemon);
+  const std::size_t bytes = client.ask(list_request).size();
   Floor floor(database, bytes);
   std::vector<double> raw;
   std::vector<double> asked;
   std::vector<double> rates;
-  const double used_before = cpu_ms(daemon);
+  const double used_before = cpu_ms(daemon.pid());
   for (int round = 0; round < rounds; ++round) {
     for (int i = 0; i < requests_one_by_one; ++i) {
       raw.push_back(floor.measure());
       const auto start = steady_clock::now();
-      client.ask();
+      client.ask(list_request);
       asked.push_back(ms_since(start));
     }
     rates.push_back(requests_per_second(daemon));
@@ -221,7 +173,7 @@ int measure(const fs::path& folder, const Programs& programs) {
   row(fmt::format("  from {} parallel clients", clients), fmt::format("{:.0f} /s", median(rates)),
       "goal 4,000; clients and daemon share the machine");
   const double requests = rounds * (requests_one_by_one + requests_at_once);
-  row("  CPU time of the daemon per request", fmt::format("{:.3f} ms", (cpu_ms(daemon) - used_before) / requests),
+  row("  CPU time of the daemon per request", fmt::format("{:.3f} ms", (cpu_ms(daemon.pid()) - used_before) / requests),
       "both threads");
   row("  memory of the daemon afterwards", fmt::format("{:.1f} MiB", static_cast<double>(pss_kib(daemon.pid())) / 1024),
       "PSS");

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <optional>
 #include <thread>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -99,7 +100,7 @@ base::RunId start_run(client::Connection& connection, const RunRequest& options)
   for (const auto& [name, value] : options.environment) environment.set(name, Value::string(value));
   Value body = Value::object();
   body.set("argv", Value::array(std::move(argv)));
-  body.set("cwd", Value::string("/"));
+  body.set("cwd", Value::string(options.cwd));
   body.set("environment", std::move(environment));
   body.set("mode", Value::string(options.mode));
   return id_of(ask(connection, {.method = "POST",
@@ -219,6 +220,12 @@ std::int64_t pss_kib(pid_t pid) {
   const std::string text = os::read_pseudo_file(os::proc_path(pid, "smaps_rollup").c_str());
   const std::size_t at = text.find(name);
   return at == std::string::npos ? 0 : std::strtoll(text.c_str() + at + name.size(), nullptr, 10);
+}
+
+double cpu_ms(pid_t pid) {
+  const auto stat = os::read_process_stat(pid);
+  if (!stat) fail("the daemon has exited");
+  return static_cast<double>(stat->cpu_ticks) * 1'000 / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
 std::int64_t context_switches(pid_t pid) {

@@ -43,6 +43,7 @@ struct RunRequest {
   std::vector<std::string> argv;
   std::string mode = "pipe";
   std::vector<std::pair<std::string, std::string>> environment = {};
+  std::string cwd = "/";
 };
 
 base::RunId start_run(client::Connection& connection, const RunRequest& options);
@@ -70,6 +71,8 @@ base::ApprovalId wait_node_question(client::Connection& connection, base::Execut
 
 // Proportional set size in KiB; 0 if there is no such process.
 std::int64_t pss_kib(pid_t pid);
+// CPU time so far; hardly affected by other load on the machine.
+double cpu_ms(pid_t pid);
 // Voluntary and involuntary context switches of all its threads so far.
 std::int64_t context_switches(pid_t pid);
 std::size_t count_threads(pid_t pid);

@@ -306,7 +306,7 @@ ParsedLine parse_command_line(const std::vector<std::string>& words) {
   if (!split.unknown.empty()) {
     const std::vector<std::string> known = next_words(split.path);
     const std::string prefix = split.path.empty() ? "reeve " : fmt::format("reeve {} ", split.path);
-    std::string hint = split.path.empty() ? find_familiar(split.unknown, split.rest) : std::string();
+    std::string hint = find_familiar(split.path, split.unknown, split.rest);
     if (hint.empty()) hint = did_you_mean(split.unknown, known, prefix);
     return UsageError{fmt::format("unknown command {}", base::quoted(prefix + split.unknown)), std::move(hint),
                       split.path};
@@ -349,7 +349,7 @@ std::optional<HelpWanted> find_help(const std::string& name) {
 }
 
 std::string suggest_command(const std::string& name) {
-  if (std::string hint = find_familiar(name, {}); !hint.empty()) return hint;
+  if (std::string hint = find_familiar("", name, {}); !hint.empty()) return hint;
   std::set<std::string> known;
   for (const Command& command : all_commands()) {
     known.emplace(command.name);

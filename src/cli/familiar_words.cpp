@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -19,6 +20,13 @@ struct FamiliarWord {
   // If an execution needs another command.
   std::string_view for_execution = {};
 };
+
+constexpr std::string_view removal =
+    "records are kept: `reeve cancel {0}` ends a live one, `reeve seen {0}` dismisses a failure, `reeve prune` removes "
+    "old ones";
+
+constexpr std::string_view removal_of_flow =
+    "executions are kept: `reeve cancel {0}` ends a live one, `reeve prune` removes old ones";
 
 constexpr std::array familiar_words = {
     FamiliarWord{"ps", "`reeve runs` lists runs; `reeve` alone shows what needs you now"},
@@ -38,9 +46,10 @@ constexpr std::array familiar_words = {
     FamiliarWord{"questions", "`reeve approvals` lists the questions that wait for you"},
     FamiliarWord{"allow", "`reeve approve AP`"},
     FamiliarWord{"accept", "`reeve approve AP`"},
-    FamiliarWord{"rm", "records are kept; `reeve cancel {0}` ends a live one, `reeve seen {0}` dismisses a failure"},
-    FamiliarWord{"delete",
-                 "records are kept; `reeve cancel {0}` ends a live one, `reeve seen {0}` dismisses a failure"},
+    FamiliarWord{"rm", removal},
+    FamiliarWord{"delete", removal},
+    FamiliarWord{"history", "`reeve runs` lists runs, `reeve flow list` executions, `reeve audit list` decisions"},
+    FamiliarWord{"dashboard", "`reeve` alone shows what needs you now; `reeve web` opens the page"},
     FamiliarWord{"dismiss", "`reeve seen {}`"},
     FamiliarWord{"exec", "`reeve run -- COMMAND`"},
     FamiliarWord{"start", "`reeve run -- COMMAND` runs a command, `reeve flow run FILE` a workflow"},
@@ -51,12 +60,28 @@ constexpr std::array familiar_words = {
     FamiliarWord{"guide", "`man reeve` or `reeve help COMMAND`; `reeve demo` shows what Reeve does"},
 };
 
+// After `reeve flow`.
+constexpr std::array words_of_flow = {
+    FamiliarWord{"ls", "`reeve flow list`"},
+    FamiliarWord{"ps", "`reeve flow list --status running`"},
+    FamiliarWord{"history", "`reeve flow list`; `reeve flow show EX` shows the steps of one", "`reeve flow show {}`"},
+    FamiliarWord{"status", "`reeve flow show EX`", "`reeve flow show {}`"},
+    FamiliarWord{"logs", "`reeve logs EX` shows the output of all its runs", "`reeve logs {}`"},
+    FamiliarWord{"watch", "`reeve wait EX` shows it until it ends", "`reeve wait {}` shows it until it ends"},
+    FamiliarWord{"rm", removal_of_flow},
+    FamiliarWord{"delete", removal_of_flow},
+};
+
 }  // namespace
 
-std::string find_familiar(std::string_view word, const std::vector<std::string>& rest) {
+std::string find_familiar(std::string_view group, std::string_view word, const std::vector<std::string>& rest) {
   const std::string lower = base::to_ascii_lower(word);
-  const auto* const found = std::ranges::find(familiar_words, lower, &FamiliarWord::word);
-  if (found == familiar_words.end()) return {};
+  const bool is_of_flow = group == "flow";
+  if (!group.empty() && !is_of_flow) return {};
+  const std::span<const FamiliarWord> words =
+      is_of_flow ? std::span<const FamiliarWord>(words_of_flow) : std::span<const FamiliarWord>(familiar_words);
+  const auto found = std::ranges::find(words, lower, &FamiliarWord::word);
+  if (found == words.end()) return {};
   for (const std::string& given : rest) {
     const auto execution = base::ExecutionId::parse(given);
     const auto run = base::RunId::parse(given);
@@ -65,7 +90,7 @@ std::string find_familiar(std::string_view word, const std::vector<std::string>&
     return fmt::format(fmt::runtime(has_own ? found->for_execution : found->for_run),
                        execution ? execution->text() : run->text());
   }
-  return fmt::format(fmt::runtime(found->for_run), "TR");
+  return fmt::format(fmt::runtime(found->for_run), is_of_flow ? "EX" : "TR");
 }
 
 }  // namespace reeve::cli

@@ -71,6 +71,26 @@ TEST(Help, a_group_begins_with_examples) {
   }
 }
 
+// RUN-9: `--detach` hands over only what the daemon keeps.
+TEST(Help, run_names_the_limit_of_detached_input) {
+  const auto run = std::ranges::find(all_commands(), "run", &Command::name);
+  ASSERT_NE(run, all_commands().end());
+  EXPECT_TRUE(run->about.contains("more than 16 MiB is refused")) << run->about;
+}
+
+// SPEC §7: every command accepts `shop/TR-1` and `@TR-1`.
+TEST(Help, words_that_name_a_record_are_ids) {
+  int ids = 0;
+  for (const Command& command : all_commands()) {
+    for (const Positional& word : command.positionals) {
+      if (word.name != "ID" && word.name != "EX" && word.name != "EXECUTION") continue;
+      EXPECT_TRUE(word.is_id) << command.name << " " << word.name;
+      ++ids;
+    }
+  }
+  EXPECT_GE(ids, 20);
+}
+
 // Only the completion scripts call it.
 TEST(Help, internal_commands_are_not_listed) {
   for (const std::string& text : {overview("", false, {}), overview("", true, {}), overview("completion", true, {})}) {

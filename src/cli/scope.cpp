@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/sources.h"
+#include "cli/state_option.h"
 #include "client/projects.h"
 #include "project/project.h"
 #include "project/registry.h"
@@ -20,8 +22,54 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The registered projects that still exist.
-std::vector<fs::path> find_registered() {
+[[noreturn]] void refuse_own_state(const fs::path& project) {
+  const std::string name = base::visible(project.filename().string());
+  throw base::Error(ErrorCode::project_unknown,
+                    fmt::format("{} keeps its own state, which this daemon does not have", base::quoted(name)),
+                    fmt::format("add `--state {}` instead of `--project`", name));
+}
+
+fs::path make_path(const std::string& word) {
+  const fs::path absolute = fs::absolute(word).lexically_normal();
+  return absolute.has_filename() ? absolute : absolute.parent_path();
+}
+
+// The project of that name or path, if it keeps its own state and no other registered project has the name.
+std::optional<fs::path> find_with_own_state(const std::string& word) {
+  std::vector<fs::path> found = find_registered_projects();
+  if (word.contains('/')) {
+    const fs::path path = make_path(word);
+    std::error_code error;
+    const bool is_project = std::ranges::find(found, path) != found.end() || fs::is_directory(path / ".reeve", error);
+    return is_project && project::has_own_state(path) ? std::optional(path) : std::nullopt;
+  }
+  std::erase_if(found, [&](const fs::path& path) { return path.filename() != word; });
+  return found.size() == 1 && project::has_own_state(found.front()) ? std::optional(found.front()) : std::nullopt;
+}
+
+bool is_same(const fs::path& one, const fs::path& other) {
+  std::error_code error;
+  return one == other || fs::equivalent(one, other, error);
+}
+
+std::string pick_path(const std::string& word, const std::vector<model::ProjectRef>& known) {
+  const fs::path path = make_path(word);
+  if (std::ranges::find(known, path.string(), &model::ProjectRef::path) != known.end()) return path.string();
+  std::error_code error;
+  const std::vector<fs::path> registered = find_registered_projects();
+  const bool is_project =
+      std::ranges::find(registered, path) != registered.end() || fs::is_directory(path / ".reeve", error);
+  if (!is_project) {
+    throw base::Error(ErrorCode::project_unknown, fmt::format("no project at {} is known", base::quoted(path.string())),
+                      "give the path of a project that has runs, or its name");
+  }
+  if (project::has_own_state(path)) refuse_own_state(path);
+  return path.string();
+}
+
+}  // namespace
+
+std::vector<fs::path> find_registered_projects() {
   std::vector<fs::path> found;
   const auto registry = project::Registry::find();
   if (!registry) return found;
@@ -35,31 +83,6 @@ std::vector<fs::path> find_registered() {
   }
   return found;
 }
-
-[[noreturn]] void refuse_own_state(const fs::path& project) {
-  const std::string name = base::visible(project.filename().string());
-  throw base::Error(ErrorCode::project_unknown,
-                    fmt::format("{} keeps its own state, which this daemon does not have", base::quoted(name)),
-                    fmt::format("add `--state {}` instead of `--project`", name));
-}
-
-std::string pick_path(const std::string& word, const std::vector<model::ProjectRef>& known) {
-  const fs::path absolute = fs::absolute(word).lexically_normal();
-  const fs::path path = absolute.has_filename() ? absolute : absolute.parent_path();
-  if (std::ranges::find(known, path.string(), &model::ProjectRef::path) != known.end()) return path.string();
-  std::error_code error;
-  const std::vector<fs::path> registered = find_registered();
-  const bool is_project =
-      std::ranges::find(registered, path) != registered.end() || fs::is_directory(path / ".reeve", error);
-  if (!is_project) {
-    throw base::Error(ErrorCode::project_unknown, fmt::format("no project at {} is known", base::quoted(path.string())),
-                      "give the path of a project that has runs, or its name");
-  }
-  if (project::has_own_state(path)) refuse_own_state(path);
-  return path.string();
-}
-
-}  // namespace
 
 const std::vector<Option>& scope_options() {
   static const std::vector<Option> options = {
@@ -82,11 +105,25 @@ Scope::Scope(const Call& call) : is_here_(call.arguments.has("--here")), name_(c
     throw base::Error(ErrorCode::cli_usage, "the current folder is not in a project",
                       "leave out `--here`, or name a project with `--project`");
   }
+  if (name_) find_own_state(call);
+}
+
+void Scope::find_own_state(const Call& call) {
+  const auto project = names_host(call) ? std::nullopt : find_with_own_state(*name_);
+  if (!project) return;
+  const fs::path state = *project / ".reeve" / "state";
+  const auto current = find_any_state_option(call);
+  if (current && is_same(current->root, state)) {
+    own_project_ = project->string();
+  } else if (!names_state(call)) {
+    other_state_ = state;
+  }
 }
 
 std::optional<std::string> Scope::find_path(client::Daemon& daemon) const {
   if (is_here_) return here_;
-  if (!name_) return std::nullopt;
+  if (!name_ || other_state_) return std::nullopt;
+  if (own_project_) return own_project_;
   return pick_project(*name_, client::list_projects(daemon));
 }
 
@@ -98,7 +135,7 @@ std::string pick_project(const std::string& name, const std::vector<model::Proje
     names.push_back(project.name);
     if (project.name == name) paths.push_back(project.path);
   }
-  const std::vector<fs::path> registered = find_registered();
+  const std::vector<fs::path> registered = find_registered_projects();
   for (const fs::path& path : registered) {
     if (project::has_own_state(path)) continue;
     names.push_back(path.filename().string());
@@ -112,6 +149,10 @@ std::string pick_project(const std::string& name, const std::vector<model::Proje
   }
   const auto own = std::ranges::find(registered, name, [](const fs::path& path) { return path.filename().string(); });
   if (own != registered.end()) refuse_own_state(*own);
+  // A project with runs is registered too.
+  std::ranges::sort(names);
+  const auto repeated = std::ranges::unique(names);
+  names.erase(repeated.begin(), repeated.end());
   const auto meant = base::find_closest(name, names);
   throw base::Error(ErrorCode::project_unknown, fmt::format("no project called {} is known", base::quoted(name)),
                     meant           ? fmt::format("did you mean `{}`?", *meant)

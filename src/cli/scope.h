@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -14,6 +15,10 @@
 
 // Which projects a listing covers: all, or one with `--here` or `--project NAME`.
 namespace reeve::cli {
+
+// The projects on this machine that still exist, by their paths: those whose runs a daemon has kept, and those with a
+// state folder of their own. Each once.
+std::vector<std::filesystem::path> find_registered_projects();
 
 // `--here` and `--project`.
 const std::vector<Option>& scope_options();
@@ -29,13 +34,22 @@ class Scope {
   // that name, `cli.usage` if it knows several.
   std::optional<std::string> find_path(client::Daemon& daemon) const;
   bool is_limited() const noexcept { return is_here_ || name_; }
+  // The state folder of the only project to list, if that keeps its own state and the call is not about that folder:
+  // then the daemon of the call has none of its records. Nothing if the call names a state folder or a host.
+  const std::optional<std::filesystem::path>& other_state() const noexcept { return other_state_; }
 
+  // The records of the project `only`, if set, or of all. `list` fetches them from the daemon of the call; it is not
+  // called if that has none of them.
+  template <class List>
+  auto list_of(const std::optional<std::string>& only, std::size_t limit, List list) const {
+    return other_state_ ? decltype(list(only, limit))() : list(only, limit);
+  }
   // The records of the project `only`, if set; otherwise those of all projects, up to `limit`, those of the project
-  // around the current folder first, however old they are. `list` fetches records of one project, or of all.
+  // around the current folder first, however old they are. `list` as for list_of().
   template <class List, class ProjectOf>
   auto list_own_first(const std::optional<std::string>& only, std::size_t limit, List list,
                       ProjectOf project_of) const {
-    if (only || !here_) return list(only, limit);
+    if (only || !here_ || other_state_) return list_of(only, limit, list);
     auto records = list(here_, limit);
     if (records.size() == limit) return records;
     for (auto& record : list(std::nullopt, limit)) {
@@ -61,9 +75,14 @@ class Scope {
   }
 
  private:
+  void find_own_state(const Call& call);
+
   std::optional<std::string> here_;
   bool is_here_ = false;
   std::optional<std::string> name_;
+  // The named project, if it keeps its own state.
+  std::optional<std::filesystem::path> other_state_;
+  std::optional<std::string> own_project_;
 };
 
 // The project of the given name or path among these. Throws as find_path().

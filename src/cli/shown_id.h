@@ -13,5 +13,8 @@ namespace reeve::cli {
 std::string shown_id(const Call& call, std::string_view id);
 // The same for every id in a text: "reeve approve shop/AP-1 --confirm=shop/AP-1".
 std::string with_prefix(const Call& call, std::string_view text);
+// The same for a record in full, one field per line: the id in its title or first line, and those of fields that name
+// a record. Fields with what a tool said stay as they are.
+std::string with_prefixed_fields(const Call& call, std::string_view text);
 
 }  // namespace reeve::cli

@@ -42,11 +42,6 @@ bool is_id(const std::string& word) {
          base::GrantId::parse(word);
 }
 
-bool names_state(const Call& call) {
-  return call.arguments.has("--state") || project::variable("REEVE_STATE") || call.arguments.has("--host") ||
-         project::variable("REEVE_HOST");
-}
-
 // The registered state folders in which a daemon has run: the common one, and those of projects. Folders that were
 // named with --state are known only by their paths.
 std::vector<OtherState> find_states() {
@@ -115,7 +110,19 @@ std::optional<bool> has_open_work(const OtherState& state) try {
   return std::nullopt;
 }
 
+// Checked first, because the folder is used although the call does not name it.
+Source make_started(const OtherState& state) {
+  project::check_state_folder(state.folder);
+  return {.daemon = client::Daemon(place_in({.root = state.folder})), .prefix = state.name};
+}
+
 }  // namespace
+
+bool names_host(const Call& call) { return call.arguments.has("--host") || project::variable("REEVE_HOST"); }
+
+bool names_state(const Call& call) {
+  return call.arguments.has("--state") || project::variable("REEVE_STATE") || names_host(call);
+}
 
 std::vector<OtherState> find_other_states(const Call& call) {
   if (names_state(call)) return {};
@@ -170,10 +177,17 @@ std::optional<fs::path> find_prefixed_state(const Call& call) {
 
 MoreSources find_more_sources(const Call& call, const Scope& scope, Stopped stopped) {
   MoreSources more;
-  if (scope.is_limited()) return more;
+  const auto& only = scope.other_state();
+  if (scope.is_limited() && !only) return more;
   for (const OtherState& state : find_other_states(call)) {
+    std::error_code error;
+    if (only && state.folder != *only && !fs::equivalent(state.folder, *only, error)) continue;
     if (is_reachable(state)) {
       more.sources.push_back({.daemon = client::Daemon(place_of(state)), .prefix = state.name});
+      continue;
+    }
+    if (only && !is_inside_run()) {
+      more.sources.push_back(make_started(state));
       continue;
     }
     if (stopped == Stopped::started) {
@@ -192,6 +206,25 @@ MoreSources find_more_sources(const Call& call, const Scope& scope, Stopped stop
   return more;
 }
 
+Source find_source(const Call& call, const Scope& scope) {
+  const auto& only = scope.other_state();
+  if (!only) return {.daemon = client::Daemon(daemon_place(call)), .prefix = {}};
+  for (const OtherState& state : find_other_states(call)) {
+    std::error_code error;
+    if (state.folder == *only || fs::equivalent(state.folder, *only, error)) return make_started(state);
+  }
+  throw base::Error(ErrorCode::project_unknown,
+                    fmt::format("nothing has run in the state folder {} yet", base::quoted(only->string())),
+                    "start a run in that project");
+}
+
+Source find_patient_source(const Call& call, const Scope& scope) {
+  Source source = find_source(call, scope);
+  client::DaemonPlace place = source.daemon.place();
+  place.keeps_waiting = true;
+  return {.daemon = client::Daemon(std::move(place)), .prefix = std::move(source.prefix)};
+}
+
 void report_left_out(const Source& source, const base::Error& error) {
   print_aside("not included: {}: {}\n", source.prefix, base::visible(error.message()));
 }
@@ -203,7 +236,7 @@ base::Value mark(base::Value record, const fs::path& folder, const std::string& 
   record.set("state_folder", base::Value::string(base::replace_invalid_utf8(folder.string())));
   // A script that passes the id on must not reach the record of the same id in the common state folder.
   constexpr auto keys = std::to_array<std::string_view>(
-      {"approval_id", "patch_id", "tool_run_id", "execution_id", "task_id", "call_id", "grant_id"});
+      {"approval_id", "patch_id", "tool_run_id", "execution_id", "task_id", "call_id", "grant_id", "pipeline_id"});
   for (base::Member& member : *record.as_object()) {
     const std::string* id = std::ranges::find(keys, member.key) != keys.end() ? member.value.as_string() : nullptr;
     if (id != nullptr) member.value = base::Value::string(fmt::format("{}/{}", prefix, *id));
@@ -214,7 +247,8 @@ base::Value mark(base::Value record, const fs::path& folder, const std::string& 
 }  // namespace
 
 base::Value mark_source(base::Value record, const Source& source) {
-  return mark(std::move(record), source.daemon.place().folder, source.prefix);
+  return source.prefix.empty() ? std::move(record)
+                               : mark(std::move(record), source.daemon.place().folder, source.prefix);
 }
 
 base::Value mark_source(base::Value record, const Call& call, const client::Daemon& daemon) {

@@ -20,6 +20,9 @@ struct OtherState {
   std::string name;
   std::filesystem::path folder;
 };
+// Whether the call, or the environment, names a host, and whether it names a state folder or a host.
+bool names_host(const Call& call);
+bool names_state(const Call& call);
 // Empty if the call names its state folder or a host: then it is meant to show only that.
 std::vector<OtherState> find_other_states(const Call& call);
 
@@ -46,8 +49,14 @@ struct MoreSources {
   // Folders that may hold something and could not be included.
   std::size_t left_out = 0;
 };
-// The daemons of the other state folders; none if the listing is limited to one project.
+// The daemons of the other state folders; if the listing is limited to one project, only that of its own state folder,
+// which is started if necessary.
 MoreSources find_more_sources(const Call& call, const Scope& scope, Stopped stopped);
+// The daemon that has the records of the scope: that of the only project, if it keeps its own state, else that of the
+// call.
+Source find_source(const Call& call, const Scope& scope);
+// The same for commands that wait indefinitely.
+Source find_patient_source(const Call& call, const Scope& scope);
 // Says on standard error that a listing does not include that source.
 void report_left_out(const Source& source, const base::Error& error);
 // Calls `add` for each of find_more_sources(). One that cannot be read is reported and left out. Returns how many were.
@@ -64,7 +73,7 @@ std::size_t add_more_sources(const Call& call, const Scope& scope, Stopped stopp
   }
   return more.left_out;
 }
-// A record for `--json`: with its state folder, and with prefixed ids.
+// A record for `--json`: with its state folder, and with prefixed ids; unchanged for the daemon of this call.
 base::Value mark_source(base::Value record, const Source& source);
 // The same for the record that a call with a prefixed id names; unchanged without a prefix.
 base::Value mark_source(base::Value record, const Call& call, const client::Daemon& daemon);

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/scope.h"
 #include "project/project.h"
-#include "project/registry.h"
 
 namespace reeve::cli {
 
@@ -29,15 +29,24 @@ project::StateFolder state_of(const fs::path& project) {
                     "choose a folder with --state DIR");
 }
 
-std::vector<fs::path> find_registered(const std::string& name) {
+// The projects of that name; `known` are the names of all.
+std::vector<fs::path> find_named(const std::string& name, std::vector<std::string>& known) {
   std::vector<fs::path> found;
-  const auto registry = project::Registry::find();
-  if (!registry) return found;
-  for (const project::KnownPlace& place : registry->list()) {
-    const bool is_named = place.kind == project::KnownPlace::Kind::project && place.path.filename() == name;
-    if (is_named && is_project(place.path)) found.push_back(place.path);
+  for (const fs::path& path : find_registered_projects()) {
+    if (!is_project(path)) continue;
+    known.push_back(path.filename().string());
+    if (known.back() == name) found.push_back(path);
   }
   return found;
+}
+
+// A slip must not create a folder and start a daemon in it.
+[[noreturn]] void refuse_unknown(const std::string& word, const std::vector<std::string>& known) {
+  const auto meant = base::find_closest(word, known);
+  const std::string guess = meant ? fmt::format("did you mean `{}`? ", base::visible(*meant)) : std::string();
+  throw base::Error(base::ErrorCode::cli_usage,
+                    fmt::format("there is no folder and no project called {}", base::quoted(word)),
+                    fmt::format("{}For a new state folder, give its path: --state ./{}", guess, base::visible(word)));
 }
 
 }  // namespace
@@ -50,7 +59,9 @@ project::StateFolder find_state_option(const Call& call) {
   if (is_project(whole)) return state_of(whole);
   std::error_code error;
   const bool is_name = !word->contains('/') && !fs::exists(folder, error);
-  const std::vector<fs::path> registered = is_name ? find_registered(*word) : std::vector<fs::path>();
+  if (!is_name) return project::find_state_folder(word, ".");
+  std::vector<std::string> known;
+  const std::vector<fs::path> registered = find_named(*word, known);
   if (registered.size() > 1) {
     std::vector<std::string> paths;
     for (const fs::path& path : registered) paths.push_back(path.string());
@@ -58,8 +69,8 @@ project::StateFolder find_state_option(const Call& call) {
                       fmt::format("{} projects are called {}", paths.size(), base::quoted(*word)),
                       fmt::format("give the path: {}", base::visible(base::join(paths, ", "))));
   }
-  if (!registered.empty()) return state_of(registered.front());
-  return project::find_state_folder(word, ".");
+  if (registered.empty()) refuse_unknown(*word, known);
+  return state_of(registered.front());
 }
 
 std::optional<project::StateFolder> find_any_state_option(const Call& call) {

@@ -39,6 +39,7 @@ std::vector<PipelineRecord> list_pipelines(Daemon& daemon, const PipelineSelecti
   std::string question = "/api/pipelines?";
   if (!selection.statuses.empty()) question += fmt::format("status={}&", base::join(selection.statuses, ","));
   if (selection.pipeline) question += fmt::format("pipeline={}&", encode_part(*selection.pipeline));
+  if (selection.project) question += fmt::format("project={}&", encode_part(*selection.project));
   std::vector<PipelineRecord> records;
   read_pages(daemon, question, limit, [&](const Value& item) { records.push_back(make_record(item)); });
   return records;

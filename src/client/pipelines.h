@@ -26,6 +26,8 @@ struct PipelineSelection {
   // Empty: all.
   std::vector<std::string> statuses = {};
   std::optional<std::string> pipeline = {};
+  // The path of their project.
+  std::optional<std::string> project = {};
 };
 // Newest first, without steps.
 std::vector<PipelineRecord> list_pipelines(Daemon& daemon, const PipelineSelection& selection, std::size_t limit);

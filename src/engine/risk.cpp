@@ -172,6 +172,9 @@ RiskVerdict assess_risk(const RiskSubject& subject, const RiskLevels& levels) {
   assess_source(subject, assessment);
   if (subject.call) assess_call(*subject.call, subject.is_sandboxed, assessment);
   assessment.apply_to_files(subject.files, "changes");
+  if (!subject.deleted_files.empty()) {
+    assessment.apply(&RiskLevels::file_delete, fmt::format("deletes {}", list_names(subject.deleted_files)));
+  }
   assessment.apply_to_command(find_risky_command(subject.command), "runs");
   assess_words(subject, assessment);
   return assessment.take();

@@ -34,6 +34,8 @@ struct RiskSubject {
   std::vector<std::string> command = {};
   // The changed files that the question is about, as far as they are known.
   std::vector<std::string> files = {};
+  // Those of them that the change deletes.
+  std::vector<std::string> deleted_files = {};
   bool knows_all_files = false;
   struct Call {
     // Reeve's name of the tool.

@@ -43,6 +43,12 @@ RiskSubject changes(std::vector<std::string> files, Source source = Source::chan
   return {.source = source, .files = std::move(files), .knows_all_files = true};
 }
 
+RiskSubject deletes(const std::vector<std::string>& files, Source source = Source::changes) {
+  RiskSubject subject = changes(files, source);
+  subject.deleted_files = files;
+  return subject;
+}
+
 TEST(Risk, table) {
   const std::vector<Case> cases = {
       {"a plain question", asks("Apply these changes?"), Risk::medium, "cannot tell what the tool does next"},
@@ -107,6 +113,9 @@ TEST(Risk, table) {
        "secrets"},
       {"changes", changes({"a.cpp", "b.cpp"}), Risk::medium, "changes 2 files"},
       {"no changes known of a change", {.source = Source::changes}, Risk::medium, "cannot tell which"},
+      {"changes that delete a file", deletes({"a.cpp"}), Risk::high, "deletes a.cpp"},
+      {"a workflow question with a deletion", deletes({"a.cpp", "b.cpp"}, Source::workflow), Risk::high,
+       "deletes a.cpp, b.cpp"},
       {"changes to agent configuration", changes({"a.cpp", ".claude/settings.json"}), Risk::high, "an agent"},
       {"changes to Reeve", changes({"sub/.reeve/workflows/x.yaml"}), Risk::high, "Reeve's own files"},
       {"changes to a deployment", changes({"k8s/app.yml"}), Risk::high, "deployment files"},
@@ -154,6 +163,8 @@ TEST(Risk, config_sets_the_level_of_each_rule) {
   EXPECT_EQ(assess_risk(asks("git push?"), levels).risk, Risk::high) << "the highest rule decides";
   levels.git_push = Risk::low;
   EXPECT_EQ(assess_risk(asks("git push?"), levels).risk, Risk::low);
+  levels.file_delete = Risk::low;
+  EXPECT_EQ(assess_risk(deletes({"a.cpp"}), levels).risk, Risk::medium) << "it is still a change";
   levels = {};
   levels.reading = Risk::medium;
   EXPECT_EQ(assess_risk(calls("file_read", R"({"path":"a"})"), levels).risk, Risk::medium);
@@ -170,6 +181,10 @@ TEST(Risk, reasons_are_those_of_the_highest_rules_and_bounded) {
   EXPECT_LT(verdict.reasons.front().size(), 1'000U);
   EXPECT_EQ(verdict.reasons.front().find('\x1b'), std::string::npos);
   EXPECT_THAT(verdict.reasons.front(), HasSubstr("and 998 more"));
+  const RiskVerdict deleted = assess_risk(deletes(many), {});
+  ASSERT_EQ(deleted.reasons.size(), 2U);
+  EXPECT_LT(deleted.reasons.back().size(), 1'000U);
+  EXPECT_EQ(deleted.reasons.back().find('\x1b'), std::string::npos);
 }
 
 TEST(Risk, words_of_any_size_are_read_in_bounded_time) {

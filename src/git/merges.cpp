@@ -143,15 +143,21 @@ std::vector<std::string> Repository::list_moved_submodules(const std::string& fr
 
 Repository::Diff Repository::diff(const std::string& from, const std::string& to) {
   Diff made;
+  // Only an exact rename keeps what the file contained.
+  const auto names = split_at_nul(
+      demand(context_->sandboxed_like(to, diff_words({"-z", "-M100%", "--diff-filter=D", "--name-only"}, from, to))));
+  const std::set<std::string> deleted(names.begin(), names.end());
   for (const std::string& line :
        split_at_nul(demand(context_->sandboxed_like(to, diff_words({"-z", "--numstat"}, from, to))))) {
     // ADDED \t REMOVED \t PATH; the path may contain tabs.
     const std::size_t first = line.find('\t');
     const std::size_t second = line.find('\t', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
-    made.files.push_back({.path = base::replace_invalid_utf8(line.substr(second + 1)),
+    const std::string path = line.substr(second + 1);
+    made.files.push_back({.path = base::replace_invalid_utf8(path),
                           .added = to_number(std::string_view(line).substr(0, first)),
-                          .removed = to_number(std::string_view(line).substr(first + 1, second - first - 1))});
+                          .removed = to_number(std::string_view(line).substr(first + 1, second - first - 1)),
+                          .is_deleted = deleted.contains(path)});
   }
   Call call = context_->sandboxed_like(to, diff_words({"-p"}, from, to));
   call.max_output = max_diff_bytes;

@@ -107,6 +107,27 @@ TEST_F(GitMerge, a_diff_names_every_file) {
   EXPECT_FALSE(base::find_invalid_utf8(diff.text));
 }
 
+// APR-3: a file whose content is gone is told apart from one that was changed or only renamed.
+TEST_F(GitMerge, a_diff_tells_which_files_it_deletes) {
+  made.git({"checkout", "-q", "--detach"});
+  made.write("kept.txt", "one\ntwo\nthree\nfour\n");
+  made.write("odd\tname \xff", "other\n");
+  made.write("similar.txt", "a\nb\nc\nd\ne\nf\ng\n");
+  const std::string before = made.commit("files");
+  made.git({"mv", "kept.txt", "moved.txt"});
+  made.git({"rm", "-q", "odd\tname \xff", "folder/inner.txt"});
+  made.git({"mv", "similar.txt", "changed.txt"});
+  made.write("changed.txt", "a\nb\nc\nd\ne\nf\n");
+  made.write("file.txt", "");
+  const auto diff = repository.diff(before, made.commit("less"));
+  std::vector<std::string> deleted;
+  for (const model::PatchFile& file : diff.files) {
+    if (file.is_deleted) deleted.push_back(file.path);
+  }
+  EXPECT_EQ(deleted, (std::vector<std::string>{"folder/inner.txt", "odd\tname \xef\xbf\xbd", "similar.txt"}));
+  EXPECT_EQ(diff.files.size(), 7U);
+}
+
 TEST_F(GitMerge, a_diff_is_cut_at_a_line) {
   made.git({"checkout", "-q", "--detach"});
   std::string text;

@@ -120,7 +120,8 @@ class Repository {
   bool is_ancestor(const std::string& ancestor, const std::string& commit);
 
   struct Diff {
-    // All changed files, a renamed one under both names; binary ones without line counts. Paths are valid UTF-8.
+    // All changed files, a renamed one under both names; binary ones without line counts. Paths are valid UTF-8. The
+    // old name counts as deleted unless the whole content is unchanged under the new one.
     std::vector<model::PatchFile> files;
     // Valid UTF-8, at most 4 MiB; binary files are only named.
     std::string text;

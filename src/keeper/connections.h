@@ -39,6 +39,8 @@ class Connections {
   // Reports output up to `position` to the connections that have acknowledged the previous report.
   void tell_growth(std::uint64_t position) noexcept;
   void take_answer(std::size_t index) noexcept { all_[index].owes_answer = false; }
+  // The parts of a line for the tool that this daemon has sent; they are dropped with it.
+  std::string& line_of(std::size_t index) noexcept { return all_[index].line; }
 
  private:
   struct Connection {
@@ -46,6 +48,7 @@ class Connections {
     // Output was reported and not yet acknowledged.
     bool owes_answer = false;
     std::uint64_t told = 0;
+    std::string line = {};
   };
 
   os::Fd listener_;

@@ -90,8 +90,6 @@ class RunKeeper {
   std::optional<Assign> assign_;
   // Only for a streamed standard input.
   std::optional<StdinGrew> stdin_;
-  // The parts of a line for the tool that have arrived.
-  std::string line_;
   std::optional<os::Folder> folder_;
   std::unique_ptr<ToolTree> tree_;
   std::unique_ptr<ToolStreams> streams_;
@@ -317,12 +315,12 @@ void RunKeeper::act(std::size_t index, ToKeeper message) {
 }
 
 void RunKeeper::take_line(std::size_t index, const InputLine& line) {
-  // Parts of a daemon that has died are dropped.
-  if (line.offset == 0) line_.clear();
-  const bool follows = line.offset == line_.size() && line_.size() + line.part.size() <= input_line_bytes;
-  if (follows) line_ += line.part;
+  std::string& parts = connections_.line_of(index);
+  if (line.offset == 0) parts.clear();
+  const bool follows = line.offset == parts.size() && parts.size() + line.part.size() <= input_line_bytes;
+  if (follows) parts += line.part;
   if (!line.is_last) return;
-  const std::string whole = std::exchange(line_, {});
+  const std::string whole = std::exchange(parts, {});
   using Outcome = InputLineTaken::Outcome;
   const Outcome outcome = has_ended_ ? Outcome::closed : !follows ? Outcome::full : streams_->take_line(whole);
   connections_.tell(index, InputLineTaken{line.ticket, outcome});

@@ -27,6 +27,12 @@ std::optional<T> find_in_config(const Root& root, std::string_view key) {
   return decoded ? std::optional(std::move(*decoded)) : std::nullopt;
 }
 
+void remove_repeated(std::vector<std::string>& paths) {
+  std::ranges::sort(paths);
+  const auto repeated = std::ranges::unique(paths);
+  paths.erase(repeated.begin(), repeated.end());
+}
+
 bool is_discarded(PatchState state) {
   return state == PatchState::rejected || state == PatchState::quarantined || state == PatchState::dropped ||
          state == PatchState::rolled_back;
@@ -89,11 +95,13 @@ void assess_workflow_question(Transaction& transaction, const StoredExecution& v
   engine::RiskSubject subject{.source = engine::RiskSubject::Source::workflow, .words = words_of(approval)};
   for (const store::PatchRow& row : store::find_patches(transaction.session(), root.execution)) {
     if (is_discarded(row.patch.state)) continue;
-    for (const model::PatchFile& file : row.patch.files) subject.files.push_back(file.path);
+    for (const model::PatchFile& file : row.patch.files) {
+      subject.files.push_back(file.path);
+      if (file.is_deleted) subject.deleted_files.push_back(file.path);
+    }
   }
-  std::ranges::sort(subject.files);
-  const auto repeated = std::ranges::unique(subject.files);
-  subject.files.erase(repeated.begin(), repeated.end());
+  remove_repeated(subject.files);
+  remove_repeated(subject.deleted_files);
   subject.knows_all_files = knows_all_files(transaction, root, view);
   const Value* description = approval.arguments ? approval.arguments->find("description") : nullptr;
   if (description != nullptr && description->as_string() != nullptr) {

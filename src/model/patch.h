@@ -37,9 +37,12 @@ struct PatchFile {
   std::string path;
   std::int64_t added = 0;
   std::int64_t removed = 0;
+  // The change deletes it, and its content is not elsewhere in the change. False in patches of versions before this
+  // was recorded.
+  bool is_deleted = false;
   friend bool operator==(const PatchFile&, const PatchFile&) = default;
 };
-BOOST_DESCRIBE_STRUCT(PatchFile, (), (path, added, removed))
+BOOST_DESCRIBE_STRUCT(PatchFile, (), (path, added, removed, is_deleted))
 
 struct PatchStep {
   PatchState state = PatchState::created;

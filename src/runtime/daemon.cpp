@@ -17,6 +17,7 @@
 #include "os/cgroup.h"
 #include "os/file.h"
 #include "os/lock.h"
+#include "project/registry.h"
 #include "project/restore.h"
 #include "runtime/loop/store_task.h"
 #include "runtime/notify/notifier.h"
@@ -40,12 +41,15 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string("localhost");
 }
 
+std::string name_shared(const fs::path& canonical_root) {
+  constexpr std::size_t digits = 8;
+  return fmt::format("{}:{}", host_name(), base::sha256_hex(canonical_root.string()).substr(0, digits));
+}
+
 // Identifies the owner of runs. A file-based store has one daemon, wherever its folder is moved; with a shared store,
 // daemons of one host are distinguished by their state folders.
 std::string name_place(const store::Place& place, const fs::path& root) {
-  if (place.kind != store::Place::Kind::postgresql) return host_name();
-  constexpr std::size_t digits = 8;
-  return fmt::format("{}:{}", host_name(), base::sha256_hex(fs::canonical(root).string()).substr(0, digits));
+  return place.kind == store::Place::Kind::postgresql ? name_shared(fs::canonical(root)) : host_name();
 }
 
 std::string_view spell_kind(store::Place::Kind kind) {
@@ -375,6 +379,21 @@ void Daemon::ask_idle(std::function<void(bool)> answer) {
       *ledger_, loop_,
       [](ledger::Transaction& transaction) { return transaction.session().query_number(Sql::work_unfinished, {}); },
       [answer](std::expected<std::int64_t, base::Error> unfinished) { answer(unfinished && *unfinished == 0); });
+}
+
+std::optional<fs::path> find_state_of_host(const std::string& host) try {
+  const auto registry = project::Registry::find();
+  if (!registry) return std::nullopt;
+  for (const project::KnownPlace& place : registry->list()) {
+    if (place.kind != project::KnownPlace::Kind::state) continue;
+    std::error_code error;
+    const fs::path root = fs::canonical(place.path, error);
+    if (!error && name_shared(root) == host) return place.path;
+  }
+  return std::nullopt;
+} catch (const base::Error&) {
+  // Only a hint.
+  return std::nullopt;
 }
 
 }  // namespace reeve::runtime

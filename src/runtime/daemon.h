@@ -220,4 +220,8 @@ class Daemon {
   std::unique_ptr<SideThread> side_ = std::make_unique<SideThread>();
 };
 
+// The registered state folder of a daemon on this machine that owns runs under that name (RuntimeContext::host), in a
+// store that several daemons share. Nothing for other machines.
+std::optional<std::filesystem::path> find_state_of_host(const std::string& host);
+
 }  // namespace reeve::runtime

@@ -170,7 +170,7 @@ constexpr auto config_help = std::to_array<KeyHelp>({
     {"agents.fallback_tools", "tools that agents try to call and do not have, with what they can use instead"},
     {"risk", "how dangerous an approval is: low, medium (asks `y/N`), high (asks for the id)"},
     {"risk.git_push", "a question that names `git push`"},
-    {"risk.file_delete", "a question that names the removal of files"},
+    {"risk.file_delete", "a question that names the removal of files, or changes that delete files"},
     {"risk.reeve_files", "changes to `.reeve/`"},
     {"risk.agent_config", "changes to files that agents obey"},
     {"risk.ci_files", "changes to the configuration of CI"},

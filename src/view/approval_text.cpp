@@ -217,7 +217,9 @@ void describe_action(const Approval& approval, const std::optional<model::Run>& 
   const bool is_call = approval.kind == model::ApprovalKind::tool_call;
   // A call is described by its arguments; the command of its run would be taken for it.
   if (run && !is_call) {
-    fields.line(is_open ? "would run" : "command", command_text(run->argv));
+    // A tool that lives reads the answer; nothing is started.
+    const bool would_run = is_open && approval.delivery == model::Delivery::rerun;
+    fields.line(would_run ? "would run" : "command", command_text(run->argv));
     fields.line("cwd", run->cwd);
   }
   const bool is_of_node = approval.delivery == model::Delivery::node;

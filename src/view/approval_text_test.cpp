@@ -88,6 +88,15 @@ TEST(ApprovalText, piped_listing_is_tab_separated) {
             "2026-11-15T11:57:00.000Z\t2026-11-15T15:00:00.000Z\tstaging\tana\t\t/home/ana/shop\n");
 }
 
+// The answer is typed into the tool: it is not started again.
+TEST(ApprovalText, prompt_at_a_terminal_would_run_nothing) {
+  const model::Run run{.tool_run_id = base::RunId(90), .tool_name = "bash", .argv = {"bash", "ask.sh"}};
+  model::Approval asked = pending();
+  asked.delivery = model::Delivery::terminal;
+  const std::string text = approval_details(asked, run, {}, now);
+  EXPECT_THAT(text, AllOf(HasSubstr("\ncommand       bash ask.sh\n"), Not(HasSubstr("would run"))));
+}
+
 TEST(ApprovalText, details_on_a_terminal_have_every_section) {
   const model::Run run{
       .tool_run_id = base::RunId(90), .tool_name = "aider", .argv = {"aider", "--yes", "it's"}, .cwd = "/home/ana/x"};

@@ -49,6 +49,20 @@ constexpr auto groups = std::to_array<Group>({
     {RunStatus::queued, "queued", &NewsCounts::queued},
 });
 
+// Nothing in them happens until a person resumes them.
+bool is_paused(const Run& run) {
+  return run.paused_at && (run.status == RunStatus::running || run.status == RunStatus::stalled);
+}
+bool is_paused(const model::Execution& execution) {
+  return execution.paused_at && execution.status == model::ExecutionStatus::running;
+}
+// It continues with its execution, which is listed itself.
+bool is_held(const Run& run, const News& news) {
+  return is_paused(run) && run.execution_id && std::ranges::any_of(news.executions, [&](const auto& execution) {
+           return execution.execution_id == *run.execution_id && is_paused(execution);
+         });
+}
+
 std::string padded(std::string text, std::size_t width) {
   return text.append(width - std::min(width, base::display_width(text)), ' ');
 }
@@ -100,6 +114,15 @@ NeedyRow needy_row(const model::Execution& execution, WallTime now) {
           .what = base::visible(execution_note(execution)),
           .age = age_text(now - execution.completed_at.value_or(execution.started_at)),
           .hint = fmt::format("reeve flow show {}", execution.execution_id.text())};
+}
+
+NeedyRow paused_row(std::string id, std::string who, WallTime since, WallTime now) {
+  std::string hint = fmt::format("reeve resume {}", id);
+  return {.id = std::move(id),
+          .who = std::move(who),
+          .what = "paused",
+          .age = age_text(now - since),
+          .hint = std::move(hint)};
 }
 
 std::string reason_of(const model::Patch& patch) {
@@ -229,12 +252,16 @@ NewsCounts count_news(const std::vector<News>& parts) {
     counts.not_applied += news.patches.size();
     for (const Group& group : groups) {
       for (const Run& run : news.runs) {
-        counts.*group.count += group_of(run) == group.status && !waits_for(run, news.approvals) ? 1 : 0;
+        const bool counts_here = group_of(run) == group.status && !is_paused(run) && !waits_for(run, news.approvals);
+        counts.*group.count += counts_here ? 1 : 0;
       }
       for (const model::Execution& execution : news.executions) {
-        counts.*group.count += group_of(execution) == group.status ? 1 : 0;
+        counts.*group.count += group_of(execution) == group.status && !is_paused(execution) ? 1 : 0;
       }
     }
+    const auto pauses = [&](const Run& run) { return is_paused(run) && !is_held(run, news); };
+    counts.paused += static_cast<std::size_t>(std::ranges::count_if(news.runs, pauses));
+    for (const model::Execution& execution : news.executions) counts.paused += is_paused(execution) ? 1 : 0;
   }
   return counts;
 }
@@ -273,13 +300,30 @@ class OverviewRows {
     const bool is_needy = group != RunStatus::running && group != RunStatus::queued;
     for (const News& news : parts_) {
       for (const Run& run : news.runs) {
-        if (!is_needy || group_of(run) != group || waits_for(run, news.approvals)) continue;
+        if (!is_needy || group_of(run) != group || is_paused(run) || waits_for(run, news.approvals)) continue;
         add(needy_row(run, now_), news, run.project);
         if (next_.empty()) next_ = rows_.back().hint;
       }
       for (const model::Execution& execution : news.executions) {
-        if (group_of(execution) != group) continue;
+        if (group_of(execution) != group || is_paused(execution)) continue;
         add(needy_row(execution, now_), news, execution.project);
+        if (next_.empty()) next_ = rows_.back().hint;
+      }
+    }
+  }
+
+  void add_paused() {
+    for (const News& news : parts_) {
+      for (const model::Execution& execution : news.executions) {
+        if (!is_paused(execution)) continue;
+        add(paused_row(execution.execution_id.text(), base::visible(execution.workflow_name), *execution.paused_at,
+                       now_),
+            news, execution.project);
+        if (next_.empty()) next_ = rows_.back().hint;
+      }
+      for (const Run& run : news.runs) {
+        if (!is_paused(run) || is_held(run, news)) continue;
+        add(paused_row(run.tool_run_id.text(), base::visible(run.tool_name), *run.paused_at, now_), news, run.project);
         if (next_.empty()) next_ = rows_.back().hint;
       }
     }
@@ -326,6 +370,10 @@ Overview make_overview(const std::vector<News>& parts, const Style& style, WallT
   const std::size_t hidden = collected.add_questions();
   const NewsCounts counts = count_news(parts);
   for (const auto& [group, words, member] : groups) {
+    if (group == RunStatus::running) {
+      collected.add_paused();
+      if (counts.paused > 0) head.add({.sign = "‖", .ascii = "=", .tint = Tint::yellow}, counts.paused, "paused");
+    }
     collected.add_group(group);
     if (counts.*member > 0) head.add(look_of(group), counts.*member, words);
   }
@@ -337,38 +385,6 @@ Overview make_overview(const std::vector<News>& parts, const Style& style, WallT
   if (!rows.empty()) overview.text += '\n' + needy_lines(std::move(rows), style);
   if (hidden > 0) overview.text += fmt::format("  and {} more waiting for you: reeve approvals\n", hidden);
   return overview;
-}
-
-namespace {
-
-Table part_table(const News& news, const Style& style) {
-  std::vector<Run> others;
-  std::ranges::copy_if(news.runs, std::back_inserter(others),
-                       [&](const Run& run) { return !waits_for(run, news.approvals); });
-  Table table = runs_table({}, style, {});
-  for (const model::Approval& approval : news.approvals) {
-    table.add({approval.approval_id.text(), std::string(base::spell(approval.status)), asker_text(approval),
-               base::format_time(approval.created_at), "", "", question_line(approval), path_text(approval.project)});
-  }
-  for (const model::Execution& execution : news.executions) {
-    table.add({execution.execution_id.text(), std::string(base::spell(execution.status)), execution.workflow_name,
-               base::format_time(execution.started_at), "", "", execution_note(execution),
-               path_text(execution.project)});
-  }
-  for (const model::Patch& patch : news.patches) {
-    table.add({patch.patch_id.text(), std::string(base::spell(patch.state)), maker_of(patch),
-               base::format_time(patch.created_at), "", "", reason_of(patch), path_text(patch.project)});
-  }
-  add_runs(table, by_attention(std::move(others)), style, {});
-  return table;
-}
-
-}  // namespace
-
-Table overview_table(const std::vector<News>& parts, const Style& style) {
-  Table table = runs_table({}, style, {});
-  for (const News& news : parts) table.add_rows_of(part_table(news, style), news.prefix);
-  return table;
 }
 
 }  // namespace reeve::view

@@ -27,7 +27,7 @@ struct Overview {
 struct News {
   std::vector<model::Approval> approvals = {};
   std::vector<model::Run> runs = {};
-  // Those that failed recently, and those that wait without a question in `approvals`.
+  // Those that failed recently, those that wait without a question in `approvals`, and those that a person paused.
   std::vector<model::Execution> executions = {};
   // Those that recently could not be applied.
   std::vector<model::Patch> patches = {};
@@ -39,6 +39,8 @@ struct NewsCounts {
   std::size_t waiting_approval = 0;
   std::size_t stalled = 0;
   std::size_t failed = 0;
+  // Until a person lets them continue; a paused run of a paused execution does not count.
+  std::size_t paused = 0;
   std::size_t running = 0;
   std::size_t queued = 0;
   // Patches that could not be applied to the checkout.

@@ -134,6 +134,30 @@ TEST(OverviewText, waiting_run_without_a_listed_question_is_shown) {
   EXPECT_EQ(overview.next, "reeve show TR-90");
 }
 
+// Nothing happens in it until somebody resumes it: it must not look like work in progress.
+TEST(OverviewText, paused_runs_and_executions_are_shown) {
+  model::Run run = some_runs()[0];
+  run.paused_at = ago(std::chrono::hours(3));
+  model::Execution execution;
+  execution.execution_id = base::ExecutionId(8);
+  execution.workflow_name = "Release";
+  execution.status = model::ExecutionStatus::running;
+  execution.paused_at = ago(std::chrono::hours(3));
+  model::Run held = some_runs()[0];
+  held.tool_run_id = RunId(95);
+  held.execution_id = execution.execution_id;
+  held.paused_at = execution.paused_at;
+  const Overview overview = make_overview({{.runs = {run, held}, .executions = {execution}}}, {}, now);
+  EXPECT_TRUE(overview.text.starts_with("‖ 2 paused\n")) << overview.text;
+  EXPECT_THAT(overview.text, HasSubstr("  EX-8   Release  paused    3h   reeve resume EX-8\n"));
+  EXPECT_THAT(overview.text, HasSubstr("  TR-91  pytest   paused    3h   reeve resume TR-91\n"));
+  EXPECT_EQ(overview.text.find("TR-95"), std::string::npos) << "it continues with its execution";
+  EXPECT_EQ(overview.next, "reeve resume EX-8");
+  const News alone{.runs = {run}};
+  EXPECT_EQ(count_news({alone}).running, 0U);
+  EXPECT_EQ(count_news({alone}).paused, 1U);
+}
+
 // ISO-3.
 TEST(OverviewText, unapplied_patch_is_shown_in_the_overview) {
   model::Patch patch;

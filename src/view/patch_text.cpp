@@ -87,9 +87,10 @@ std::string size_text(const std::vector<PatchFile>& files) {
 std::vector<std::string> file_lines(const std::vector<PatchFile>& files, const Style& style) {
   std::vector<std::string> lines;
   for (const PatchFile& file : files) {
-    lines.push_back(fmt::format(
-        "{} {}  {}", style.paint(Tint::green, fmt::format("{:>6}", fmt::format("+{}", file.added))),
-        style.paint(Tint::red, fmt::format("{:>6}", fmt::format("-{}", file.removed))), base::visible(file.path)));
+    lines.push_back(fmt::format("{} {}  {}{}",
+                                style.paint(Tint::green, fmt::format("{:>6}", fmt::format("+{}", file.added))),
+                                style.paint(Tint::red, fmt::format("{:>6}", fmt::format("-{}", file.removed))),
+                                base::visible(file.path), file.is_deleted ? " (deleted)" : ""));
   }
   return lines;
 }

@@ -5,6 +5,8 @@
 namespace reeve::view {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -37,6 +39,11 @@ TEST(PatchText, diff_cannot_control_the_terminal) {
   }
   EXPECT_THAT(diff_text("+x\n", {.color = true}), HasSubstr("\x1b[32m+x"));
   EXPECT_EQ(diff_text("", {}), "");
+}
+
+TEST(PatchText, deleted_files_are_named_so) {
+  EXPECT_THAT(file_lines({{"a.cpp", 0, 3, true}, {"b.cpp", 0, 3}}, {}),
+              ElementsAre(EndsWith("  a.cpp (deleted)"), EndsWith("  b.cpp")));
 }
 
 TEST(PatchText, details_have_history_and_files) {

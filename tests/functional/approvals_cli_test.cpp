@@ -266,6 +266,13 @@ TEST_F(ApprovalsCli, invalid_ids_get_specific_errors) {
   EXPECT_THAT(reeve({"reject", "@last"}).out, StartsWith("AP-1\trejected\treject\t"));
 }
 
+TEST_F(ApprovalsCli, run_that_does_not_wait_names_its_question) {
+  const Outcome asked = reeve({"run", "--no-wait", "--", "sh", "-c", "exit 90"});
+  EXPECT_EQ(asked.code, 90) << asked.err;
+  EXPECT_THAT(asked.err, HasSubstr("next: reeve show AP-1"));
+  EXPECT_EQ(reeve({"reject", "AP-1"}).code, 0);
+}
+
 // SPEC §7: every field, with the command that would run.
 TEST_F(ApprovalsCli, show_includes_the_command_that_would_run) {
   const std::string id = ask(three_ways);
@@ -305,7 +312,7 @@ TEST_F(ApprovalsCli, overview_lists_waiting_approvals_first) {
   Members document = testing::parse_object(reeve({"--json"}).out).value_or(Members());
   EXPECT_EQ(document["daemon"], "true");
   EXPECT_EQ(document["counts"],
-            R"({"waiting_approval":1,"stalled":0,"failed":1,"running":0,"queued":0,"not_applied":0})");
+            R"({"waiting_approval":1,"stalled":0,"failed":1,"paused":0,"running":0,"queued":0,"not_applied":0})");
   EXPECT_THAT(document["items"], AllOf(StartsWith(R"([{"approval_id":"AP-1")"), HasSubstr(R"("tool_run_id":"TR-2")")));
   EXPECT_EQ(reeve({"reject", "AP-1"}).code, 0);
 }

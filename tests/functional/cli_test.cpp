@@ -151,6 +151,12 @@ TEST_F(Cli, usage_errors_come_with_a_suggestion) {
       {{"watch", "TR-5"}, "unknown command `reeve watch`", "`reeve logs -f TR-5`"},
       {{"inbox"}, "unknown command `reeve inbox`", "`reeve approvals`"},
       {{"rm", "TR-5"}, "unknown command `reeve rm`", "records are kept"},
+      {{"delete", "TR-5"}, "unknown command `reeve delete`", "`reeve prune`"},
+      {{"history"}, "unknown command `reeve history`", "`reeve flow list`"},
+      {{"dashboard"}, "unknown command `reeve dashboard`", "`reeve web`"},
+      {{"flow", "ls"}, "unknown command `reeve flow ls`", "`reeve flow list`"},
+      {{"flow", "rm", "EX-9"}, "unknown command `reeve flow rm`", "`reeve prune`"},
+      {{"flow", "logs", "EX-9"}, "unknown command `reeve flow logs`", "`reeve logs EX-9`"},
       {{"help", "ps"}, "unknown command `ps`", "`reeve runs`"},
   };
   for (const Mistake& mistake : mistakes) {
@@ -395,27 +401,28 @@ TEST_F(Cli, uncommented_init_config_is_valid) {
 
 // DESIGN §1: a client inside a run starts no daemon.
 TEST_F(Cli, starts_no_daemon_inside_a_run) {
-  const Outcome outcome = reeve({"runs", "--state", "s"}, "", {{"REEVE_RUN_ID", "TR-1"}});
+  const Outcome outcome = reeve({"runs", "--state", "./s"}, "", {{"REEVE_RUN_ID", "TR-1"}});
   EXPECT_EQ(outcome.code, 6);
   EXPECT_THAT(outcome.err, HasSubstr("clients inside a run do not start one"));
   EXPECT_FALSE(fs::exists(scratch_.path() / "s"));
 }
 
 TEST_F(Cli, overview_stop_and_doctor_start_no_daemon_in_an_unused_folder) {
-  EXPECT_THAT(reeve({"--json", "--state", "s"}).out, AllOf(HasSubstr(R"("daemon":false)"), HasSubstr(R"("items":[])")));
-  EXPECT_THAT(reeve({"--state", "s"}).out, HasSubstr("reeve demo"));
-  EXPECT_EQ(reeve({"stop", "--state=s"}).out, "no daemon is running here\n");
-  EXPECT_THAT(reeve({"stop", "--state=s", "--json"}).out, HasSubstr(R"("was_running":false)"));
-  EXPECT_THAT(reeve({"doctor", "--state=s"}).out, HasSubstr("daemon\tok\tnot running"));
-  EXPECT_THAT(reeve({"doctor", "--state=s"}).out, HasSubstr("git\tok\t/"));
+  EXPECT_THAT(reeve({"--json", "--state", "./s"}).out,
+              AllOf(HasSubstr(R"("daemon":false)"), HasSubstr(R"("items":[])")));
+  EXPECT_THAT(reeve({"--state", "./s"}).out, HasSubstr("reeve demo"));
+  EXPECT_EQ(reeve({"stop", "--state=./s"}).out, "no daemon is running here\n");
+  EXPECT_THAT(reeve({"stop", "--state=./s", "--json"}).out, HasSubstr(R"("was_running":false)"));
+  EXPECT_THAT(reeve({"doctor", "--state=./s"}).out, HasSubstr("daemon\tok\tnot running"));
+  EXPECT_THAT(reeve({"doctor", "--state=./s"}).out, HasSubstr("git\tok\t/"));
   EXPECT_FALSE(fs::exists(scratch_.path() / "s"));
 }
 
 // LOG, STO: the library's known bug and a damaged file are reported; the checks change nothing.
 TEST_F(Cli, doctor_checks_the_database) {
-  EXPECT_THAT(reeve({"doctor", "--state=s"}).out, HasSubstr("(not created yet)"));
+  EXPECT_THAT(reeve({"doctor", "--state=./s"}).out, HasSubstr("(not created yet)"));
   const bool has_bug = ::sqlite3_libversion_number() / 1'000 == 3'040;
-  EXPECT_THAT(reeve({"doctor", "--state=s"}).out, HasSubstr(has_bug ? "sqlite\twarn\t3.40" : "sqlite\t"));
+  EXPECT_THAT(reeve({"doctor", "--state=./s"}).out, HasSubstr(has_bug ? "sqlite\twarn\t3.40" : "sqlite\t"));
   fs::create_directory(scratch_.path() / "s");
   fs::permissions(scratch_.path() / "s", fs::perms::owner_all);
   const fs::path file = scratch_.path() / "s/reeve.db";
@@ -428,28 +435,28 @@ TEST_F(Cli, doctor_checks_the_database) {
                 nullptr, nullptr, nullptr),
             SQLITE_OK);
   ::sqlite3_close(database);
-  const Outcome sound = reeve({"doctor", "--state=s"});
+  const Outcome sound = reeve({"doctor", "--state=./s"});
   EXPECT_THAT(sound.out, AllOf(HasSubstr("database\tok\t"), HasSubstr("quick_check found no errors")));
   // Overwrite a page in the middle.
   const std::string bytes = testing::read_text(file);
   std::string broken = bytes;
   for (std::size_t i = 5 * 4096; i < 7 * 4096; ++i) broken[i] = 'x';
   scratch_.write("s/reeve.db", broken);
-  const Outcome damaged = reeve({"doctor", "--state=s"});
+  const Outcome damaged = reeve({"doctor", "--state=./s"});
   EXPECT_EQ(damaged.code, 1);
   EXPECT_THAT(damaged.out, AllOf(HasSubstr("database\tfail\t"), HasSubstr("is damaged"), HasSubstr(".recover")));
   EXPECT_EQ(testing::read_text(file), broken);
   fs::remove(file);
   fs::create_symlink("/etc/passwd", file);
-  EXPECT_THAT(reeve({"doctor", "--state=s"}).out, HasSubstr("database\tfail\t"));
+  EXPECT_THAT(reeve({"doctor", "--state=./s"}).out, HasSubstr("database\tfail\t"));
 }
 
 TEST_F(Cli, doctor_names_the_fix) {
   scratch_.write("s/reeve.lock", "");
-  const Outcome outcome = reeve({"doctor", "--state", "s"});
+  const Outcome outcome = reeve({"doctor", "--state", "./s"});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.out, HasSubstr("reeve state adopt "));
-  EXPECT_THAT(reeve({"doctor", "--state", "s", "--json"}).out,
+  EXPECT_THAT(reeve({"doctor", "--state", "./s", "--json"}).out,
               HasSubstr(R"({"name":"state folder","status":"fail","detail":)"));
 }
 

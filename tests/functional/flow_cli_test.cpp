@@ -70,6 +70,7 @@ TEST_F(FlowCli, exit_code_tells_how_the_execution_ended) {
   const Outcome waits = reeve({"flow", "run", "asks", "--no-wait"});
   EXPECT_EQ(waits.code, 90);
   EXPECT_THAT(waits.out, HasSubstr("\tok\tasks\tAP-1: Ship it?"));
+  EXPECT_THAT(waits.err, HasSubstr("next: reeve show AP-1"));
   EXPECT_EQ(reeve({"approve", "--yes", "AP-1"}).code, 0);
   EXPECT_EQ(wait_for("EX-2"), 0);
   const auto slow = start({"flow", "run", "slow"});
@@ -305,7 +306,7 @@ TEST_F(FlowCli, terminal_shows_a_live_tree_and_accepts_answers) {
   session->resize(12, 50);
   session->type("1 looks fine\r");
   // Outside git, the task before it may have changed anything: medium risk.
-  session->wait_for("AP-1 with approve? [y/N]");
+  session->wait_for("Approve AP-1? [y/N]");
   session->type("y\r");
   EXPECT_EQ(session->wait(), 0) << session->out();
   Members approval = show("AP-1");
@@ -461,7 +462,7 @@ echo '{"event":"approval_needed","question":"Push it?"}'; exit 90
   session->type(
       "\x15"
       "1\r");
-  session->wait_for("AP-1 with approve? [y/N]");
+  session->wait_for("Approve AP-1? [y/N]");
   session->type("y\r");
   EXPECT_EQ(session->wait(), 0) << session->out();
   EXPECT_THAT(show("EX-1")["nodes"], HasSubstr("got approve"));

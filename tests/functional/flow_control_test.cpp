@@ -321,7 +321,9 @@ TEST_F(FlowControl, wait_for_waiting_approval_returns_when_only_a_person_can_con
   EXPECT_THAT(waits.out, HasSubstr("waiting_approval"));
   EXPECT_EQ(reeve({"approve", question_at(id, "ask"), "--yes"}).code, 0);
   EXPECT_EQ(end_of(id).at("status"), "completed");
-  EXPECT_EQ(reeve({"wait", id, "--for", "waiting_approval"}).code, 4);
+  const Outcome over = reeve({"wait", id, "--for", "waiting_approval"});
+  EXPECT_EQ(over.code, 4);
+  EXPECT_THAT(over.err, HasSubstr(id + " has ended without a question: completed"));
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ TEST_F(Notify, each_entry_gets_only_its_events) {
   std::set<std::string> events;
   for (ReceivedPost post : posts) events.insert(post.headers["reeve-event"]);
   EXPECT_THAT(events, ElementsAre("approval_needed", "stalled"));
-  EXPECT_THAT(wait_for_told(1), ElementsAre("<failed><TR-1 TR-1><failed: reeve_zoo (TR-1): exit_code != 0 (1)>"));
+  EXPECT_THAT(wait_for_told(1), ElementsAre("<failed><TR-1 TR-1><failed: reeve_zoo (TR-1): exit 1>"));
   scratch().write("project/go", "");
   EXPECT_EQ(finish("TR-3")["status"], "completed");
 }

@@ -181,6 +181,11 @@ TEST_F(Projects, a_key_of_the_daemon_in_a_project_is_an_error) {
   EXPECT_THAT(refused.err, AllOf(HasSubstr("configures the daemon"), HasSubstr("move it to your own config"),
                                  Not(HasSubstr("config trust"))))
       << "trusting a refused key would not help";
+  EXPECT_THAT(refused.err, Not(HasSubstr("ignored"))) << "it is refused, not ignored";
+  EXPECT_THAT(in(folder, {"doctor"}).out, AllOf(HasSubstr("configures the daemon"), Not(HasSubstr("config trust"))));
+  const Outcome trusted = in(folder, {"config", "trust", "--yes"});
+  EXPECT_EQ(trusted.code, 2);
+  EXPECT_THAT(trusted.err, HasSubstr("error[config.daemon_key]"));
   const Outcome shown = in(folder, {"config", "show"});
   EXPECT_EQ(shown.code, 2);
   EXPECT_THAT(shown.err, AllOf(HasSubstr("error[config.daemon_key]"), HasSubstr(".reeve/config.yaml:1:1"),
@@ -281,6 +286,58 @@ TEST_F(Projects, hints_keep_the_prefix_of_an_id) {
   EXPECT_THAT(in("/", {"show", "AP-1"}).out, HasSubstr("status\tpending"));
 }
 
+TEST_F(Projects, commands_that_wait_keep_the_prefix_of_an_id) {
+  const fs::path own = make_project("shop", "state: project\n");
+  ask_in(own);
+  ask_in(site());
+  EXPECT_THAT(in("/", {"show", "shop/AP-1"}).out,
+              AllOf(StartsWith("approval_id\tshop/AP-1\n"), HasSubstr("\ntool_run_id\tshop/TR-1\n")));
+  EXPECT_THAT(in("/", {"show", "shop/TR-1"}).out,
+              AllOf(StartsWith("tool_run_id\tshop/TR-1\n"), HasSubstr("\nasks\tshop/AP-1 ")));
+  const Outcome pending = in("/", {"approvals", "wait", "shop/AP-1", "--timeout", "100ms"});
+  EXPECT_EQ(pending.code, 124) << pending.err;
+  EXPECT_THAT(pending.err, AllOf(HasSubstr("shop/AP-1 asks: "), HasSubstr(" shop/AP-1"), Not(HasSubstr(" AP-1 ")),
+                                 HasSubstr("shop/AP-1 is still pending")));
+  for (const Words& words : {Words{"wait", "shop/TR-1"}, Words{"logs", "-f", "shop/TR-1"}}) {
+    testing::Session waiting(launch_in("/", words), testing::Session::Ends::terminal);
+    EXPECT_TRUE(waiting.wait_for("shop/AP-1 asks: ")) << words.front();
+    EXPECT_TRUE(waiting.wait_for("reeve approve shop/AP-1")) << words.front();
+  }
+  const Outcome cancelled = in("/", {"cancel", "shop/TR-1"});
+  EXPECT_EQ(cancelled.code, 0) << cancelled.err;
+  EXPECT_THAT(cancelled.out, AllOf(StartsWith("shop/TR-1 "), HasSubstr("\nshop/AP-1\tclosed\t")));
+  EXPECT_THAT(in("/", {"show", "AP-1"}).out, HasSubstr("status\tpending"));
+}
+
+TEST_F(Projects, commands_that_act_on_a_run_accept_a_prefix) {
+  const fs::path own = make_project("shop", "state: project\n");
+  const Outcome started = in(own, {"run", "--detach", "--", "sleep", "600"});
+  ASSERT_EQ(started.code, 0) << started.err;
+  ASSERT_TRUE(eventually([&] { return in(own, {"show", "TR-1"}).out.contains("\npid\t"); }));
+  const Outcome limited = in("/", {"limit", "shop/TR-1", "--timeout", "2h"});
+  EXPECT_EQ(limited.code, 0) << limited.err;
+  EXPECT_THAT(limited.out, StartsWith("shop/TR-1 timeout 2h"));
+  const Outcome paused = in("/", {"pause", "shop/TR-1"});
+  EXPECT_EQ(paused.code, 0) << paused.err;
+  EXPECT_THAT(paused.out, StartsWith("shop/TR-1 paused: "));
+  EXPECT_THAT(paused.err, HasSubstr("reeve resume shop/TR-1"));
+  EXPECT_THAT(in("/", {"resume", "shop/TR-1"}).out, StartsWith("shop/TR-1 continues: "));
+  ASSERT_EQ(in("/", {"cancel", "shop/TR-1", "--kill"}).code, 0);
+  EXPECT_EQ(in("/", {"wait", "shop/TR-1"}).code, 130);
+  EXPECT_EQ(in(own, {"run", "--", "false"}).code, 1);
+  EXPECT_EQ(in("/", {"seen", "shop/TR-2"}).out, "shop/TR-2 dismissed\n");
+  EXPECT_EQ(in("/", {"rerun", "shop/TR-2", "--detach"}).out, "shop/TR-3\n");
+}
+
+TEST_F(Projects, failures_of_every_state_folder_are_dismissed_together) {
+  const fs::path own = make_project("shop", "state: project\n");
+  ASSERT_EQ(in(own, {"run", "--", "false"}).code, 1);
+  ASSERT_EQ(in(site(), {"run", "--", "false"}).code, 1);
+  EXPECT_THAT(first_fields(in(site(), {}).out), ::testing::ElementsAre("TR-1", "shop/TR-1"));
+  EXPECT_EQ(in(site(), {"seen", "--all"}).code, 0);
+  EXPECT_THAT(in(site(), {}).out, IsEmpty());
+}
+
 // SPEC §7, item 3: what waits is shown although nothing runs.
 TEST_F(Projects, overview_starts_a_stopped_daemon_in_which_something_waits) {
   const fs::path own = make_project("shop", "state: project\n");
@@ -304,7 +361,29 @@ TEST_F(Projects, a_listing_of_an_unknown_project_says_so) {
   const fs::path own = make_project("own", "state: project\n");
   ASSERT_EQ(in(own, {"run", "--", "true"}).code, 0);
   EXPECT_THAT(in("/", {"token", "create", "ci", "--project", "own"}).err, HasSubstr("--state own"));
-  EXPECT_THAT(in("/", {"runs", "--project", own.string()}).err, HasSubstr("--state own"));
+}
+
+// Otherwise it would create a folder and start a daemon in it, and show nothing.
+TEST_F(Projects, a_misspelt_state_is_refused) {
+  const fs::path own = make_project("shop", "state: project\n");
+  ask_in(own);
+  const fs::path folder = site();
+  const Outcome slip = in(folder, {"--state", "shpo", "approvals"});
+  EXPECT_EQ(slip.code, 2);
+  EXPECT_THAT(slip.err, AllOf(HasSubstr("no folder and no project called `shpo`"), HasSubstr("did you mean `shop`?"),
+                              HasSubstr("--state ./shpo")));
+  EXPECT_FALSE(fs::exists(folder / "shpo"));
+  EXPECT_THAT(first_fields(in(folder, {"--state", "shop", "approvals"}).out), ::testing::ElementsAre("AP-1"));
+  EXPECT_EQ(in(folder, {"--state", "./new", "run", "--", "true"}).code, 0);
+  EXPECT_TRUE(fs::exists(folder / "new/reeve.db")) << "a path means a folder";
+}
+
+TEST_F(Projects, an_unknown_project_lists_each_known_one_once) {
+  ask_in(shop());
+  ask_in(site());
+  const Outcome unknown = in("/", {"runs", "--project", "nosuch"});
+  EXPECT_EQ(unknown.code, 3);
+  EXPECT_THAT(unknown.err, HasSubstr("known: shop, site\n"));
 }
 
 TEST_F(Projects, words_of_other_commands_are_not_ids) {

@@ -199,6 +199,8 @@ echo '{"event":"approval_needed","question":"Run git push now?"}'; exit 90
 
 // A workflow's question without changes is harmless; with changes it is not, and the files decide.
 TEST_F(ApprovalRisk, workflow_question_is_as_risky_as_its_changes) {
+  scratch().write("project/old.txt", "old\n");
+  scratch().write("project/stale.txt", "stale\n");
   make_repository();
   const std::string human = node("ask", "human, human_config: {title: Ship it?}");
   const std::string none = start_flow(workflow(human, ""));
@@ -213,7 +215,9 @@ TEST_F(ApprovalRisk, workflow_question_is_as_risky_as_its_changes) {
   for (const Case& one :
        {Case{"true", "low", "no files have changed"}, Case{"echo 1 > one.txt", "medium", "changes 1 file"},
         Case{"mkdir -p .github/workflows; echo 1 > .github/workflows/ci.yml", "high",
-             "changes CI files: .github/workflows/ci.yml"}}) {
+             "changes CI files: .github/workflows/ci.yml"},
+        Case{"rm old.txt stale.txt", "high", "deletes old.txt, stale.txt"},
+        Case{"mv old.txt new.txt", "medium", "changes 2 files"}}) {
     const std::string id = start_flow(workflow(shell("work", one.change) + human, edges("work>ask")));
     const std::string question = question_at(id, "ask");
     EXPECT_EQ(show(question)["risk"], one.risk) << one.change;
@@ -221,6 +225,22 @@ TEST_F(ApprovalRisk, workflow_question_is_as_risky_as_its_changes) {
     EXPECT_EQ(reeve({"reject", question}).code, 0);
     end_of(id);
   }
+}
+
+// ISO-4: so is the question whether to apply them, and its answer needs the confirmation of a high risk.
+TEST_F(ApprovalRisk, apply_question_of_deleted_files_is_high) {
+  scratch().write("project/old.txt", "old\n");
+  make_repository();
+  run_flow(workflow(shell("work", "rm old.txt"), "", "{apply: on_approval}"));
+  EXPECT_EQ(show("AP-1")["risk"], "high");
+  EXPECT_THAT(show("AP-1")["risk_reasons"], HasSubstr("deletes old.txt"));
+  EXPECT_THAT(reeve({"show", "PA-1", "--json"}).out, HasSubstr(R"("is_deleted":true)"));
+  EXPECT_THAT(reeve({"patch", "list", "--here"}).out, StartsWith("PA-1\t"));
+  const Outcome refused = reeve({"approve", "AP-1", "--yes"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("high risk: deletes old.txt"));
+  EXPECT_EQ(reeve({"approve", "AP-1", "--confirm=AP-1"}).code, 0);
+  EXPECT_TRUE(eventually([&] { return !std::filesystem::exists(project() / "old.txt"); }));
 }
 
 // Without a worktree, Reeve does not know what the tasks before the question have changed.

@@ -75,7 +75,7 @@ TEST_F(RunControl, limit_changes_the_timeout_of_a_live_run) {
   const std::string id = detach({"--timeout", "30m", "--no-output-timeout", "5m"}, {"silent", "600"});
   const Outcome limited = reeve({"limit", id, "--timeout", "2h", "--no-output-timeout", "off"});
   EXPECT_EQ(limited.code, 0) << limited.err;
-  EXPECT_THAT(limited.out, AllOf(HasSubstr(id + " timeout 2h ("), HasSubstr("no-output timeout off")));
+  EXPECT_THAT(limited.out, AllOf(HasSubstr(id + " timeout 2h (1h59m left)"), HasSubstr("no-output timeout off")));
   EXPECT_THAT(reeve({"show", id}).out, AllOf(HasSubstr("timeout\t2h\n"), HasSubstr("no_output_timeout\toff\n")));
   EXPECT_GT(shown_number(id, "time_left_ms"), 7'000'000);
   bool is_told = false;
@@ -132,6 +132,17 @@ TEST_F(RunControl, pause_stops_the_whole_tree_and_resume_continues_it) {
   EXPECT_EQ(reeve({"cancel", id, "--kill"}).code, 0);
   EXPECT_EQ(finish(id)["status"], "cancelled");
   EXPECT_EQ(reeve({"pause", id}).code, 4);
+}
+
+TEST_F(RunControl, overview_counts_a_paused_run_as_paused) {
+  const std::string id = detach({}, {"silent", "600"});
+  ASSERT_TRUE(eventually([&] { return tools().size() == 1; }));
+  EXPECT_THAT(reeve({"--json"}).out, HasSubstr(R"("paused":0)"));
+  EXPECT_EQ(reeve({"pause", id}).code, 0);
+  ASSERT_TRUE(eventually([&] { return are_stopped(1); }));
+  EXPECT_THAT(reeve({"--json"}).out, AllOf(HasSubstr(R"("paused":1)"), HasSubstr(R"("running":0)")));
+  EXPECT_EQ(reeve({"cancel", id, "--kill"}).code, 0);
+  finish(id);
 }
 
 // RUN-15: SIGTERM reaches a stopped process only because it is continued.

@@ -308,6 +308,17 @@ TEST_F(RunStdin, new_run_of_a_run_that_read_its_input_needs_it_again) {
   EXPECT_EQ(pipe("late\n", {"rerun", "TR-4"}).out, "late\n");
 }
 
+// RUN-9: a pipe that brought nothing, as a program that starts `reeve` may leave one open, need not be given again.
+TEST_F(RunStdin, new_run_of_a_run_with_empty_input_needs_none) {
+  const auto client = start({"run", "--", "sh", "-c", "echo ready; cat"});
+  ASSERT_TRUE(client->wait_for("ready\n"));
+  client->close_input();
+  EXPECT_EQ(client->wait(), 0) << client->err();
+  const Outcome again = reeve_without_input({"rerun", "TR-1"});
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(again.out, "ready\n");
+}
+
 // RUN-9: the prompt of a tool without `{prompt}` is its standard input, as before.
 TEST_F(RunStdin, prompt_stays_the_standard_input) {
   configure("tools:\n  plain: {command: [cat]}\n  place: {command: [sh, -c, 'echo \"{prompt}\"; cat']}\n");

@@ -102,6 +102,7 @@ TEST_F(SharedStore, logs_of_a_run_elsewhere_say_where_they_are) {
   EXPECT_EQ(there.code, 4);
   EXPECT_EQ(there.out, "");
   EXPECT_THAT(there.err, HasSubstr("the output of " + run + " is with another daemon, on the host "));
+  EXPECT_THAT(there.err, HasSubstr("reeve --state " + state().string() + " logs " + run)) << "the same host";
   EXPECT_EQ(logs(run), "printed\n");
 }
 

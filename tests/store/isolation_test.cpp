@@ -324,6 +324,23 @@ TEST_F(IsolationTest, changes_to_agent_configuration_ask_a_person) {
   EXPECT_THAT(git_->applies.find_granted(), IsEmpty());
 }
 
+// APR-3: a change that deletes files is as risky as a call that does, and says which.
+TEST_F(IsolationTest, apply_question_names_the_files_that_it_deletes) {
+  const fs::path folder = prepare(at("one"));
+  fs::remove(folder / "file.txt");
+  fs::remove(folder / "folder/inner.txt");
+  git_->nodes.collect(settings_, at("one"));
+  EXPECT_FALSE(git_->nodes.accept(settings_, at("one")).is_conflict);
+  const Applied asked = git_->applies.apply(root_, ApplyWhen::on_approval);
+  ASSERT_TRUE(asked.approval);
+  const auto question = ledger_->call(
+      [&](ledger::Transaction& transaction) { return store::find_approval(transaction.session(), *asked.approval); });
+  ASSERT_TRUE(question);
+  EXPECT_EQ(question->approval.risk, model::Risk::high);
+  EXPECT_THAT(question->approval.risk_reasons, ElementsAre("deletes file.txt, folder/inner.txt"));
+  EXPECT_TRUE(patch(1).files.front().is_deleted);
+}
+
 TEST_F(IsolationTest, rejected_apply_stays_on_the_branch_and_is_not_asked_again) {
   work("one", "one", "1\n");
   const Applied asked = git_->applies.apply(root_, ApplyWhen::on_approval);

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ledger/tool_calls.h"
 #include "os/beneath.h"
 #include "os/file.h"
 #include "os/process_stat.h"
@@ -133,6 +134,52 @@ TEST_F(LostRuns, run_of_another_boot_has_no_processes_to_end) {
   supervisor.recover([] {});
   loop_.run();
   EXPECT_EQ(status(), "waiting_approval 1");
+}
+
+// APR-8: a run that was released for its calls, on a host that cannot start it again.
+class ReleasedRun : public LostRuns {
+ protected:
+  // With `policy`, the call is answered, or waits for a person.
+  void release(model::Policy policy) {
+    ledger_.call([&](ledger::Transaction& transaction) {
+      ledger::CallAttempt call{.claim = {.attempt = 1}};
+      call.subject.tool = "git_push";
+      call.subject.arguments = base::Value::object();
+      call.digest = "sha256:1";
+      call.record.native_id = "c1";
+      call.record.native_tool = "push";
+      call.record.arguments = base::Value::object();
+      call.question.question = "May it?";
+      call.may_defer = true;
+      model::Policies policies;
+      policies.tools["git_push"] = {{.policy = policy, .when = {}}};
+      ledger::store_call(transaction, run_, policies, call);
+      ledger::leave_calls(transaction, store::find_run(transaction.session(), run_).value().run, 1, true);
+      ledger::move_run(transaction, run_, {.to = model::RunStatus::waiting_approval, .ends_attempt = true});
+    });
+    std::filesystem::remove(std::filesystem::path(run_folder(context_, run_)) / keeper::launch_name);
+  }
+  // What becomes of it when it is resumed, perhaps repeatedly.
+  std::string resume() {
+    Supervisor supervisor(context_);
+    supervisor.resume(run_);
+    supervisor.resume(run_);
+    ask_store(
+        ledger_, loop_, [](ledger::Transaction&) {}, [this](const std::expected<void, base::Error>&) { loop_.stop(); });
+    loop_.run();
+    return status();
+  }
+};
+
+TEST_F(ReleasedRun, fails_if_its_launch_file_is_gone) {
+  release(model::Policy::auto_approve);
+  EXPECT_EQ(resume(), "failed 1");
+  EXPECT_THAT(events(), HasSubstr("its launch file is gone"));
+}
+
+TEST_F(ReleasedRun, stays_while_a_call_of_it_waits) {
+  release(model::Policy::require_approval);
+  EXPECT_EQ(resume(), "waiting_approval 1");
 }
 
 }  // namespace

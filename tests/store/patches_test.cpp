@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "store/branches.h"
+#include "store/stored_json.h"
 #include "tests/store/conformance.h"
 #include "tests/support/store/flows.h"
 
@@ -34,7 +35,7 @@ class PatchesTest : public testing::Conformance {
     patch.attempt = 1;
     patch.base_commit = "b1";
     patch.commit = commit;
-    patch.files = {{"src/a b.cpp", 3, 1}, {"ü", 0, 7}};
+    patch.files = {{"src/a b.cpp", 3, 1}, {"ü", 0, 7, true}};
     patch.diff = "--- a\n+++ b\n";
     return patch;
   }
@@ -67,6 +68,12 @@ TEST_P(PatchesTest, patch_is_stored_with_files_and_diff) {
   ASSERT_EQ(patch.history.size(), 1U);
   EXPECT_EQ(patch.history[0].state, PatchState::created);
   EXPECT_EQ(read_column(*reader_, "SELECT patch_id FROM patch_ledger"), "PA-1\n");
+}
+
+// What earlier versions stored does not say which files a change deletes.
+TEST(StoredPatchFiles, of_earlier_versions_are_readable) {
+  const auto files = store::decode_stored<std::vector<model::PatchFile>>(R"([{"path":"a","added":1,"removed":2}])");
+  EXPECT_EQ(files, (std::vector<model::PatchFile>{{"a", 1, 2, false}}));
 }
 
 // A patch collected again after a crash is the same patch.

@@ -25,6 +25,7 @@ std::span<const Mode> output_modes();
 std::span<const Mode> event_modes();
 std::span<const Mode> process_modes();
 std::span<const Mode> terminal_modes();
+std::span<const Mode> call_modes();
 
 class WrongUsage : public std::runtime_error {
   using std::runtime_error::runtime_error;

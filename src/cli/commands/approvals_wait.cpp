@@ -10,6 +10,8 @@
 #include "cli/connect.h"
 #include "cli/live/interrupt_message.h"
 #include "cli/live/question_notifier.h"
+#include "cli/shown_id.h"
+#include "cli/sources.h"
 #include "client/approvals.h"
 #include "project/project.h"
 
@@ -72,11 +74,11 @@ ExitCode run(const Call& call) {
   }
   const auto record = wait_for(daemon, name, timeout);
   if (!record) {
-    print_aside("{} is still pending\n", base::visible(name));
+    print_aside("{} is still pending\n", own ? base::visible(name) : shown_id(call, name));
     return ExitCode::timed_out;
   }
   if (call.is_json) {
-    print_json(call, record->wire);
+    print_json(call, mark_source(record->wire, call, daemon));
   } else if (const auto& chosen = record->approval.chosen_value) {
     // A script gets the value unchanged.
     fmt::print("{}\n", call.out_is_terminal ? base::visible(*chosen) : *chosen);

@@ -11,6 +11,7 @@
 #include "cli/exit_code.h"
 #include "cli/live/controls.h"
 #include "cli/live/follow.h"
+#include "cli/shown_id.h"
 #include "os/terminal.h"
 
 namespace reeve::cli {
@@ -34,14 +35,15 @@ ExitCode run(const Call& call) {
                                    call.is_json ? Controls::Input::none : Controls::Input::everything);
   const bool is_typed = !call.is_json && os::is_terminal(STDIN_FILENO);
   if (is_typed)
-    print_beside(call, fmt::format("attached to {}; Ctrl-P Ctrl-Q detaches and leaves it running", id.text()));
+    print_beside(
+        call, fmt::format("attached to {}; Ctrl-P Ctrl-Q detaches and leaves it running", shown_id(call, id.text())));
   controls->begin(id);
   RunFollower follower(call, daemon, id, {.attempt = present.run.attempt, .offset = -look_back_bytes});
   follower.await_turn(present.run);
   const auto record = follower.follow(client::Until::final);
   controls.reset();
   if (follower.has_lost_reader()) return ExitCode::reader_gone;
-  print_ending(call, record.run);
+  print_ending(call, daemon, record.run);
   if (call.is_json) print_json(call, record.wire);
   const ExitCode code = exit_code_of(record.run);
   return code == ExitCode::done && follower.has_failed() ? ExitCode::failed : code;

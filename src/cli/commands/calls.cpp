@@ -41,19 +41,22 @@ std::optional<base::WallTime> time_shown(const Call& call) {
   return call.out_is_terminal ? std::optional(base::SystemClock().wall_now()) : std::nullopt;
 }
 
-void print_calls(const Call& call, const std::vector<client::CallRecord>& records, JsonListing& listing) {
+void print_calls(const Call& call, const Source& source, const std::vector<client::CallRecord>& records,
+                 JsonListing& listing) {
   std::vector<model::ToolCall> calls;
   for (const client::CallRecord& record : records) {
-    if (call.is_json) listing.add(record.wire);
+    if (call.is_json) listing.add(mark_source(record.wire, source));
     calls.push_back(record.call);
   }
   if (call.is_json || calls.empty()) return;
-  const view::Table table = view::calls_table(calls, call.out, time_shown(call));
+  view::Table table = view::calls_table({}, call.out, time_shown(call));
+  table.add_rows_of(view::calls_table(calls, call.out, time_shown(call)), source.prefix);
   fmt::print("{}", call.out_is_terminal ? table.for_terminal(call.out) : table.for_pipe());
 }
 
 // Prints the last calls in the order in which they were made, then each new one.
-ExitCode follow(const Call& call, client::Daemon& daemon, client::CallSelection selection) {
+ExitCode follow(const Call& call, Source& source, client::CallSelection selection) {
+  client::Daemon& daemon = source.daemon;
   const InterruptMessage watching("stopped watching");
   const std::size_t limit = limit_of(call, 10);
   constexpr std::size_t max_at_once = 500;
@@ -64,7 +67,7 @@ ExitCode follow(const Call& call, client::Daemon& daemon, client::CallSelection 
   std::ranges::reverse(records);
   selection.after = base::CallId(0);
   while (true) {
-    print_calls(call, records, listing);
+    print_calls(call, source, records, listing);
     if (std::fflush(stdout) != 0) return ExitCode::reader_gone;
     if (!records.empty()) selection.after = records.back().call.call_id;
     pollfd waited{.fd = events.fd(), .events = POLLIN, .revents = 0};
@@ -82,7 +85,10 @@ ExitCode list(const Call& call, client::Daemon& daemon, const Scope& scope, cons
   const std::size_t limit = limit_of(call, default_limit);
   base::Value::Array wire;
   std::vector<model::ToolCall> calls;
-  Listed listed(call, client::list_calls(daemon, selection, limit + 1), limit);
+  const auto fetch = [&](const std::optional<std::string>& project, std::size_t most) {
+    return client::list_calls(daemon, {.run = selection.run, .project = project}, most);
+  };
+  Listed listed(call, scope.list_of(selection.project, limit + 1, fetch), limit);
   for (client::CallRecord& record : listed) {
     calls.push_back(std::move(record.call));
     wire.push_back(mark_source(std::move(record.wire), call, daemon));
@@ -116,13 +122,15 @@ ExitCode list(const Call& call, client::Daemon& daemon, const Scope& scope, cons
 ExitCode run(const Call& call) {
   const Scope scope(call);
   const bool follows = call.arguments.has("--follow");
-  client::Daemon daemon(follows ? patient_place(call) : daemon_place(call));
+  Source source =
+      follows ? find_patient_source(call, scope) : Source{.daemon = client::Daemon(daemon_place(call)), .prefix = {}};
+  client::Daemon& daemon = source.daemon;
   client::CallSelection selection{.run = find_named_run(call, daemon)};
   if (selection.run && scope.is_limited()) {
     throw base::Error(ErrorCode::cli_usage, "a run belongs to one project", "leave out `--here` and `--project`");
   }
   if (!selection.run) selection.project = scope.find_path(daemon);
-  return follows ? follow(call, daemon, std::move(selection)) : list(call, daemon, scope, selection);
+  return follows ? follow(call, source, std::move(selection)) : list(call, daemon, scope, selection);
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include "cli/commands/cancelled_work.h"
 #include "cli/commands/flow_cancel.h"
 #include "cli/connect.h"
+#include "cli/shown_id.h"
+#include "cli/sources.h"
 #include "client/runs.h"
 #include "view/run_text.h"
 #include "view/status.h"
@@ -29,12 +31,13 @@ ExitCode run(const Call& call) {
   const auto record = client::cancel_run(
       daemon, id, {.reason = call.arguments.value("--reason"), .kill = call.arguments.has("--kill")});
   if (call.is_json) {
-    print_json(call, record.wire);
+    print_json(call, mark_source(record.wire, call, daemon));
     return ExitCode::done;
   }
   // The process tree may still be in its grace time.
   const bool is_over = model::is_final(record.run.status);
-  fmt::print("{} {}: {}\n", id.text(), is_over ? view::status_text(record.run.status, call.out) : "is being cancelled",
+  fmt::print("{} {}: {}\n", shown_id(call, id.text()),
+             is_over ? view::status_text(record.run.status, call.out) : "is being cancelled",
              base::visible(view::command_text(record.run.argv)));
   work.print(call);
   if (!is_over) print_next(call, fmt::format("reeve wait {}", id.text()));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "cli/shown_id.h"
 #include "client/approvals.h"
 #include "client/refusal.h"
 #include "view/approval_text.h"
@@ -62,19 +63,19 @@ void CancelledWork::print(const Call& call) const {
     const std::string command = base::visible(view::command_text(run.argv));
     if (call.out_is_terminal) {
       constexpr std::size_t columns = 60;
-      fmt::print("  {} is being ended: {}{}\n", run.tool_run_id.text(), node.empty() ? "" : node + ", ",
+      fmt::print("  {} is being ended: {}{}\n", shown_id(call, run.tool_run_id.text()), node.empty() ? "" : node + ", ",
                  base::fit_width(command, columns, call.out.ascii));
     } else {
-      fmt::print("{}\tending\t{}\t{}\n", run.tool_run_id.text(), node, command);
+      fmt::print("{}\tending\t{}\t{}\n", shown_id(call, run.tool_run_id.text()), node, command);
     }
   }
   for (const model::Approval& question : questions_) {
     const std::string line = base::visible(view::question_line(question));
     if (call.out_is_terminal) {
-      fmt::print("  {} no longer needs an answer: {}\n", question.approval_id.text(), line);
+      fmt::print("  {} no longer needs an answer: {}\n", shown_id(call, question.approval_id.text()), line);
     } else {
-      fmt::print("{}\tclosed\t{}\t{}\n", question.approval_id.text(), base::visible(question.node_id.value_or("")),
-                 line);
+      fmt::print("{}\tclosed\t{}\t{}\n", shown_id(call, question.approval_id.text()),
+                 base::visible(question.node_id.value_or("")), line);
     }
   }
 }

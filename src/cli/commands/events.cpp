@@ -1,6 +1,8 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -10,7 +12,14 @@
 #include "cli/commands.h"
 #include "cli/connect.h"
 #include "cli/live/interrupt_message.h"
+#include "cli/scope.h"
+#include "cli/sources.h"
+#include "client/approvals.h"
+#include "client/executions.h"
 #include "client/lines.h"
+#include "client/patches.h"
+#include "client/refusal.h"
+#include "client/runs.h"
 #include "json/fields.h"
 #include "view/event_text.h"
 
@@ -33,10 +42,58 @@ std::string_view kind_of(std::string_view name) {
   return name;
 }
 
-void print_event(const Call& call, const Value& event) {
+// Whether events are about a record of one project. An event names only the record, so each is looked up once; what no
+// longer exists belongs to no project.
+class ProjectEvents {
+ public:
+  // Without a project, every event is included. Uses a connection of its own, because the other one is read.
+  ProjectEvents(client::DaemonPlace place, std::optional<std::string> project)
+      : daemon_(std::move(place)), project_(std::move(project)) {}
+
+  bool includes(const Value& event) {
+    if (!project_) return true;
+    for (const char* key : {"execution_id", "tool_run_id", "approval_id", "patch_id"}) {
+      const std::string id = json::text_of(event, key);
+      if (id.empty()) continue;
+      // What is forgotten is only looked up again.
+      if (known_.size() >= max_known) known_.clear();
+      const auto known = known_.find(id);
+      return known != known_.end() ? known->second : known_.emplace(id, is_of_project(id)).first->second;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr std::size_t max_known = 100'000;
+
+  bool is_of_project(const std::string& id) try {
+    std::optional<model::ProjectRef> found;
+    if (const auto execution = base::ExecutionId::parse(id)) {
+      found = client::get_execution(daemon_, *execution, client::NodeText::brief).execution.project;
+    } else if (const auto run = base::RunId::parse(id)) {
+      found = client::get_run(daemon_, *run).run.project;
+    } else if (const auto approval = base::ApprovalId::parse(id)) {
+      found = client::get_approval(daemon_, *approval).approval.project;
+    } else if (const auto patch = base::PatchId::parse(id)) {
+      found = client::get_patch(daemon_, *patch).patch.project;
+    }
+    return found && found->path == *project_;
+  } catch (const client::Refusal& refusal) {
+    if (refusal.status() == 404) return false;
+    throw;
+  }
+
+  client::Daemon daemon_;
+  std::optional<std::string> project_;
+  std::map<std::string, bool> known_;
+};
+
+void print_event(const Call& call, const Value& event, const std::string& prefix) {
+  std::string subject = view::event_subject(event);
+  if (!prefix.empty() && !subject.empty()) subject.insert(0, prefix + "/");
   const std::array<std::string, 6> cells = {
-      fmt::format("{}", number_of(event)), text_of(event, "timestamp"), text_of(event, "event"),
-      view::event_subject(event),          view::event_status(event),   view::event_note(event)};
+      fmt::format("{}", number_of(event)), text_of(event, "timestamp"), text_of(event, "event"), std::move(subject),
+      view::event_status(event),           view::event_note(event)};
   if (!call.out_is_terminal) {
     fmt::print("{}\n", fmt::join(cells, "\t"));
     return;
@@ -72,7 +129,10 @@ std::optional<std::int64_t> since_of(const Call& call) {
 ExitCode run(const Call& call) {
   const bool follows = call.arguments.has("--follow");
   std::optional<std::int64_t> since = since_of(call);
-  client::Daemon daemon(patient_place(call));
+  const Scope scope(call);
+  Source source = find_patient_source(call, scope);
+  client::Daemon& daemon = source.daemon;
+  ProjectEvents wanted(daemon.place(), scope.find_path(daemon));
   const InterruptMessage watching("stopped watching");
   JsonListing listing(follows ? JsonListing::Form::lines : JsonListing::Form::array);
   client::JsonLines lines;
@@ -89,10 +149,11 @@ ExitCode run(const Call& call) {
     lines.add(bytes);
     while (const auto event = lines.next()) {
       since = number_of(*event);
+      if (!wanted.includes(*event)) continue;
       if (call.is_json) {
-        listing.add(*event);
+        listing.add(mark_source(*event, source));
       } else {
-        print_event(call, *event);
+        print_event(call, *event, source.prefix);
       }
     }
     return std::fflush(stdout) == 0;
@@ -110,17 +171,19 @@ Command make_events() {
       .summary = "List events in order",
       .about =
           R"(Every status change is an event with a number, without gaps. `-f` follows new events; `--since N` starts
-after event N, so that a script misses nothing and sees nothing twice. When piped, each line has these
-tab-separated fields: number, time, event, subject, status, and details: who, what was asked or answered, why.
+after event N, so that a script misses nothing and sees nothing twice. `--here` and `--project` leave out the
+events of other projects, and of records that no longer exist. When piped, each line has these tab-separated
+fields: number, time, event, subject, status, and details: who, what was asked or answered, why.
 
 With `--json`, prints one array; with `-f` as well, one document per line.
 
 Exit codes: 0 done, 4 no event has that number yet (is this another store?), 130 Ctrl-C.)",
       .examples = {{"reeve events -f", "follow new events"},
+                   {"reeve events -f --here", "only the project of the current folder"},
                    {"reeve events --since 0 --json", "everything, for a script"}},
       .positionals = {},
-      .options = {{.name = "--follow", .help = "follow new events", .brief = "-f"},
-                  {.name = "--since", .value = "N", .help = "start after event N"}},
+      .options = with_scope_options({{.name = "--follow", .help = "follow new events", .brief = "-f"},
+                                     {.name = "--since", .value = "N", .help = "start after event N"}}),
       .run = run,
   };
 }

@@ -7,6 +7,8 @@
 #include "cli/commands.h"
 #include "cli/commands/cancelled_work.h"
 #include "cli/connect.h"
+#include "cli/shown_id.h"
+#include "cli/sources.h"
 #include "view/status.h"
 
 namespace reeve::cli {
@@ -15,14 +17,14 @@ ExitCode cancel_execution(const Call& call, client::Daemon& daemon, base::Execut
   const CancelledWork work = CancelledWork::find(daemon, id);
   const auto record = client::cancel_execution(daemon, id, call.arguments.value("--reason"));
   if (call.is_json) {
-    print_json(call, record.wire);
+    print_json(call, mark_source(record.wire, call, daemon));
     return ExitCode::done;
   }
   if (call.out_is_terminal) {
-    fmt::print("{} {}: {}\n", id.text(), view::status_text(record.execution.status, call.out),
+    fmt::print("{} {}: {}\n", shown_id(call, id.text()), view::status_text(record.execution.status, call.out),
                base::visible(record.execution.workflow_name));
   } else {
-    fmt::print("{}\t{}\n", id.text(), base::spell(record.execution.status));
+    fmt::print("{}\t{}\n", shown_id(call, id.text()), base::spell(record.execution.status));
   }
   work.print(call);
   return ExitCode::done;

@@ -4,6 +4,8 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
+#include "cli/shown_id.h"
+#include "cli/sources.h"
 #include "client/executions.h"
 #include "view/patch_text.h"
 
@@ -16,11 +18,11 @@ ExitCode run(const Call& call) {
   const base::ExecutionId id = find_execution(daemon, call.arguments.positional(0));
   const client::ExecutionDiff found = client::get_diff(daemon, id);
   if (call.is_json) {
-    print_json(call, found.wire);
+    print_json(call, mark_source(found.wire, call, daemon));
     return ExitCode::done;
   }
   if (found.diff.empty()) {
-    print_aside("{} has changed nothing\n", id.text());
+    print_aside("{} has changed nothing\n", shown_id(call, id.text()));
     return ExitCode::done;
   }
   fmt::print("{}", call.out_is_terminal ? view::diff_text(found.diff, call.out) : found.diff);
@@ -45,7 +47,7 @@ are replaced by `***`. `reeve patch list EX-9` lists the changes node by node.
 
 Exit codes: 0 done, 3 no such execution.)",
       .examples = {{"reeve flow diff EX-9", ""}, {"reeve flow diff @last | git apply --check", "does it apply here?"}},
-      .positionals = {{.name = "EX", .help = "EX-9, or @last for the newest"}},
+      .positionals = {{.name = "EX", .help = "EX-9, or @last for the newest", .is_id = true}},
       .options = {},
       .run = run,
   };

@@ -8,6 +8,8 @@
 #include "cli/connect.h"
 #include "cli/live/flow_start.h"
 #include "cli/read_problems.h"
+#include "cli/shown_id.h"
+#include "cli/sources.h"
 #include "client/executions.h"
 #include "client/refusal.h"
 #include "project/project.h"
@@ -45,13 +47,13 @@ ExitCode run(const Call& call) {
   }
   const client::ExecutionRecord& record = *retried;
   if (call.is_json) {
-    print_json(call, record.wire);
+    print_json(call, mark_source(record.wire, call, daemon));
     return ExitCode::done;
   }
   if (call.out_is_terminal) {
-    fmt::print("{} {}\n", id.text(), view::status_text(record.execution.status, call.out));
+    fmt::print("{} {}\n", shown_id(call, id.text()), view::status_text(record.execution.status, call.out));
   } else {
-    fmt::print("{}\t{}\n", id.text(), base::spell(record.execution.status));
+    fmt::print("{}\t{}\n", shown_id(call, id.text()), base::spell(record.execution.status));
   }
   print_next(call, fmt::format("reeve wait {}", id.text()));
   return ExitCode::done;

@@ -5,7 +5,10 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
+#include "cli/shown_id.h"
+#include "cli/sources.h"
 #include "client/runs.h"
+#include "view/status.h"
 
 namespace reeve::cli {
 
@@ -33,7 +36,7 @@ ExitCode run(const Call& call) {
   const base::RunId id = find_run(daemon, call.arguments.positional(0));
   const auto record = client::limit_run(daemon, id, limits);
   if (call.is_json) {
-    print_json(call, record.wire);
+    print_json(call, mark_source(record.wire, call, daemon));
     return ExitCode::done;
   }
   std::string text;
@@ -41,15 +44,14 @@ ExitCode run(const Call& call) {
     text = fmt::format("timeout {}", base::format_time_limit(*limits.timeout));
     const auto process = client::find_process(daemon, id);
     if (process && process->time_left_ms) {
-      text +=
-          fmt::format(" ({} left)", base::format_duration(base::Milliseconds(*process->time_left_ms / 1'000 * 1'000)));
+      text += fmt::format(" ({} left)", view::span_text(base::Milliseconds(*process->time_left_ms)));
     }
   }
   if (limits.no_output_timeout) {
     text += fmt::format("{}no-output timeout {}", text.empty() ? "" : ", ",
                         base::format_time_limit(*limits.no_output_timeout));
   }
-  fmt::print("{} {}\n", id.text(), text);
+  fmt::print("{} {}\n", shown_id(call, id.text()), text);
   return ExitCode::done;
 }
 
@@ -69,7 +71,7 @@ A timeout that the run has already passed is refused; `reeve cancel` ends it.
 Exit codes: 0 done, 3 no such run, 4 it has no process, or has run for longer than that.)",
       .examples = {{"reeve limit TR-17 --timeout 2h", "two hours in all"},
                    {"reeve limit TR-17 --no-output-timeout off", "it may be silent"}},
-      .positionals = {{.name = "ID", .help = "TR-17, or @last for the newest run"}},
+      .positionals = {{.name = "ID", .help = "TR-17, or @last for the newest run", .is_id = true}},
       .options = {{.name = "--timeout", .value = "D", .help = "time that it may take in all, or off"},
                   {.name = "--no-output-timeout", .value = "D", .help = "time that it may be silent and idle, or off"}},
       .run = run,

@@ -81,6 +81,11 @@ std::vector<client::ExecutionRecord> find_executions(client::Daemon& daemon, con
                                                      const std::vector<model::Approval>& approvals,
                                                      base::WallTime now) {
   std::vector<client::ExecutionRecord> records = find_unasked(daemon, project, approvals);
+  for (client::ExecutionRecord& record :
+       client::list_executions(daemon, {.statuses = {"running"}, .project = project}, live_shown)) {
+    // Subgraphs are paused and resumed with the root execution.
+    if (record.execution.paused_at && !record.execution.parent) records.push_back(std::move(record));
+  }
   std::size_t count = 0;
   for (client::ExecutionRecord& record :
        client::list_executions(daemon, {.statuses = {"failed"}, .project = project}, failures_looked_at)) {
@@ -125,6 +130,7 @@ base::Value make_document(const view::NewsCounts& counts, base::Value::Array ite
   told.set("waiting_approval", number(counts.waiting_approval));
   told.set("stalled", number(counts.stalled));
   told.set("failed", number(counts.failed));
+  told.set("paused", number(counts.paused));
   told.set("running", number(counts.running));
   told.set("queued", number(counts.queued));
   told.set("not_applied", number(counts.not_applied));
@@ -197,7 +203,7 @@ ExitCode show_overview(const Call& call) {
   const base::WallTime now = base::SystemClock().wall_now();
   std::vector<view::News> parts;
   base::Value::Array wire;
-  if (daemon) {
+  if (daemon && !scope.other_state()) {
     Findings found = collect(*daemon, scope.find_path(*daemon), now);
     put_own_first(found.news, scope);
     parts.push_back(std::move(found.news));

@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/commands/show_patch.h"
 #include "cli/connect.h"
+#include "cli/shown_id.h"
 #include "cli/sources.h"
 #include "client/patches.h"
 #include "view/patch_text.h"
@@ -42,9 +43,10 @@ ExitCode show_patch(const Call& call, client::Daemon& daemon, base::PatchId id) 
   if (call.is_json) {
     print_json(call, mark_source(record.wire, call, daemon));
   } else if (!call.out_is_terminal) {
-    fmt::print("{}", view::patch_details(record.patch, call.out, {}));
+    fmt::print("{}", with_prefixed_fields(call, view::patch_details(record.patch, call.out, {})));
   } else {
-    fmt::print("{}", view::patch_details(record.patch, call.out, base::SystemClock().wall_now()));
+    fmt::print("{}",
+               with_prefixed_fields(call, view::patch_details(record.patch, call.out, base::SystemClock().wall_now())));
     print_next(call, next_for(record.patch));
   }
   return ExitCode::done;

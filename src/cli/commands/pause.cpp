@@ -4,6 +4,7 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
+#include "cli/shown_id.h"
 #include "cli/sources.h"
 #include "client/executions.h"
 #include "client/runs.h"
@@ -13,20 +14,23 @@ namespace reeve::cli {
 
 namespace {
 
-ExitCode print_run(const Call& call, const client::RunRecord& record, std::string_view what) {
+ExitCode print_run(const Call& call, const client::Daemon& daemon, const client::RunRecord& record,
+                   std::string_view what) {
   if (call.is_json) {
-    print_json(call, record.wire);
+    print_json(call, mark_source(record.wire, call, daemon));
   } else {
-    fmt::print("{} {}: {}\n", record.run.tool_run_id.text(), what, base::visible(view::command_text(record.run.argv)));
+    fmt::print("{} {}: {}\n", shown_id(call, record.run.tool_run_id.text()), what,
+               base::visible(view::command_text(record.run.argv)));
   }
   return ExitCode::done;
 }
 
-ExitCode print_execution(const Call& call, const client::ExecutionRecord& record, std::string_view what) {
+ExitCode print_execution(const Call& call, const client::Daemon& daemon, const client::ExecutionRecord& record,
+                         std::string_view what) {
   if (call.is_json) {
-    print_json(call, record.wire);
+    print_json(call, mark_source(record.wire, call, daemon));
   } else {
-    fmt::print("{} {}: {}\n", record.execution.execution_id.text(), what,
+    fmt::print("{} {}: {}\n", shown_id(call, record.execution.execution_id.text()), what,
                base::visible(record.execution.workflow_name));
   }
   return ExitCode::done;
@@ -34,24 +38,24 @@ ExitCode print_execution(const Call& call, const client::ExecutionRecord& record
 
 ExitCode run_pause(const Call& call) {
   client::Daemon daemon(daemon_place(call));
-  if (const auto execution = base::ExecutionId::parse(without_prefix(call.arguments.positional(0)))) {
-    const ExitCode code = print_execution(call, client::pause_execution(daemon, *execution), "paused");
+  if (const auto execution = base::ExecutionId::parse(call.arguments.positional(0))) {
+    const ExitCode code = print_execution(call, daemon, client::pause_execution(daemon, *execution), "paused");
     print_next(call, fmt::format("reeve resume {}", execution->text()));
     return code;
   }
   const base::RunId id = find_run(daemon, call.arguments.positional(0));
-  const ExitCode code = print_run(call, client::pause_run(daemon, id), "paused");
+  const ExitCode code = print_run(call, daemon, client::pause_run(daemon, id), "paused");
   print_next(call, fmt::format("reeve resume {}", id.text()));
   return code;
 }
 
 ExitCode run_resume(const Call& call) {
   client::Daemon daemon(daemon_place(call));
-  if (const auto execution = base::ExecutionId::parse(without_prefix(call.arguments.positional(0)))) {
-    return print_execution(call, client::resume_execution(daemon, *execution), "continues");
+  if (const auto execution = base::ExecutionId::parse(call.arguments.positional(0))) {
+    return print_execution(call, daemon, client::resume_execution(daemon, *execution), "continues");
   }
   const base::RunId id = find_run(daemon, call.arguments.positional(0));
-  return print_run(call, client::resume_run(daemon, id), "continues");
+  return print_run(call, daemon, client::resume_run(daemon, id), "continues");
 }
 
 }  // namespace
@@ -73,7 +77,7 @@ Exit codes: 0 done, 3 no such run or execution, 4 it has no process, or its keep
       .examples = {{"reeve pause TR-17", ""},
                    {"reeve pause EX-9", "an execution: no further node starts"},
                    {"reeve resume TR-17", "let it continue"}},
-      .positionals = {{.name = "ID", .help = "TR-17, EX-9, or @last for the newest run"}},
+      .positionals = {{.name = "ID", .help = "TR-17, EX-9, or @last for the newest run", .is_id = true}},
       .options = {},
       .run = run_pause,
   };
@@ -90,7 +94,7 @@ one by one.
 
 Exit codes: 0 done, 3 no such run or execution, 4 it has no process.)",
       .examples = {{"reeve resume TR-17", ""}, {"reeve resume EX-9", "and all of its runs"}},
-      .positionals = {{.name = "ID", .help = "TR-17, EX-9, or @last for the newest run"}},
+      .positionals = {{.name = "ID", .help = "TR-17, EX-9, or @last for the newest run", .is_id = true}},
       .options = {},
       .run = run_resume,
   };

@@ -5,6 +5,7 @@
 #include "cli/answer.h"
 #include "cli/connect.h"
 #include "cli/live/confirm.h"
+#include "cli/shown_id.h"
 #include "client/refusal.h"
 #include "view/pipeline_text.h"
 
@@ -56,9 +57,9 @@ ExitCode act_on_pipeline(const Call& call, PipelineAction action) {
   if (call.is_json) {
     print_json(call, record.wire);
   } else if (!call.out_is_terminal) {
-    fmt::print("{}\t{}\n", id.text(), base::spell(record.pipeline.status));
+    fmt::print("{}\t{}\n", shown_id(call, id.text()), base::spell(record.pipeline.status));
   } else {
-    fmt::print("{} {}\n", id.text(), view::status_text(record.pipeline.status, call.out));
+    fmt::print("{} {}\n", shown_id(call, id.text()), view::status_text(record.pipeline.status, call.out));
     print_next(call, fmt::format("reeve pipeline show {}", id.text()));
   }
   return ExitCode::done;

@@ -22,7 +22,10 @@ ExitCode run(const Call& call) {
   const client::GrantSelection selection{.all = call.arguments.has("--all"), .project = scope.find_path(daemon)};
   std::vector<model::Grant> grants;
   base::Value::Array wire;
-  Listed listed(call, client::list_grants(daemon, selection, limit + 1), limit);
+  const auto list = [&](const std::optional<std::string>& project, std::size_t most) {
+    return client::list_grants(daemon, {.all = selection.all, .project = project}, most);
+  };
+  Listed listed(call, scope.list_of(selection.project, limit + 1, list), limit);
   for (client::GrantRecord& record : listed) {
     grants.push_back(std::move(record.grant));
     wire.push_back(std::move(record.wire));

@@ -65,7 +65,7 @@ Exit codes: as for `reeve run`; 3 no such run, 4 it cannot be started again.)",
                    {"reeve rerun @last --detach", "print the new id and return"},
                    {"reeve rerun TR-17 --env STAGE=test", "it was started with that variable"},
                    {"git diff | reeve rerun TR-17", "it read standard input"}},
-      .positionals = {{.name = "ID", .help = "TR-17, or @last for the newest run"}},
+      .positionals = {{.name = "ID", .help = "TR-17, or @last for the newest run", .is_id = true}},
       .options =
           {{.name = "--env", .value = "NAME=VALUE", .help = "set an environment variable", .is_repeatable = true},
            {.name = "--prompt", .value = "TEXT", .help = "the prompt, if it was not kept"},

@@ -155,7 +155,8 @@ Standard input that is not a terminal reaches the tool as fast as it reads, then
 of its own, or where its prompt is sent). The first 16 MiB are kept until the run has ended, because a run that
 is started again, after an approval or an interruption, reads them again; a longer input refuses that. If this
 program is killed before the end of the input, the run fails; if it had sent nothing, the tool reads the end.
-`--stdin FILE` sends a file, `--stdin none` nothing. With `--detach`, the input is read to its end first.
+`--stdin FILE` sends a file, `--stdin none` nothing. With `--detach`, the input is read to its end first; one of
+more than 16 MiB is refused, and nothing is started.
 
 With `--queue`, or `supervision.queue: always` in the config, the run waits for its turn: no more than
 `supervision.max_parallel_runs` runs of the queue and of workflows are alive at once, those that wait for an

@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/connect.h"
 #include "cli/scope.h"
+#include "cli/shown_id.h"
 #include "cli/sources.h"
 #include "client/executions.h"
 #include "client/runs.h"
@@ -17,8 +18,9 @@ using base::ErrorCode;
 
 ExitCode see_all(const Call& call) {
   const Scope scope(call);
-  client::Daemon daemon(daemon_place(call));
-  client::dismiss_failures(daemon, scope.find_path(daemon));
+  Source source = find_source(call, scope);
+  client::dismiss_failures(source.daemon, scope.find_path(source.daemon));
+  add_more_sources(call, scope, Stopped::named, [](Source& more) { client::dismiss_failures(more.daemon, {}); });
   if (call.is_json) {
     print_json(call, base::Value::object());
   } else {
@@ -42,17 +44,20 @@ ExitCode run(const Call& call) {
   base::Value::Array seen;
   for (const std::string& word : call.arguments.positionals()) {
     std::string id;
-    if (const auto execution = base::ExecutionId::parse(without_prefix(word))) {
+    if (const auto execution = base::ExecutionId::parse(word)) {
       client::dismiss_execution(daemon, *execution);
       id = execution->text();
-      if (call.is_json) seen.push_back(client::get_execution(daemon, *execution, client::NodeText::brief).wire);
+      if (call.is_json) {
+        base::Value wire = client::get_execution(daemon, *execution, client::NodeText::brief).wire;
+        seen.push_back(mark_source(std::move(wire), call, daemon));
+      }
     } else {
       const base::RunId run = find_run(daemon, word);
       client::RunRecord record = client::dismiss_run(daemon, run);
       id = run.text();
-      seen.push_back(std::move(record.wire));
+      seen.push_back(mark_source(std::move(record.wire), call, daemon));
     }
-    if (!call.is_json) fmt::print("{} dismissed\n", id);
+    if (!call.is_json) fmt::print("{} dismissed\n", shown_id(call, id));
   }
   if (call.is_json) print_json(call, base::Value::array(std::move(seen)));
   return ExitCode::done;
@@ -66,7 +71,8 @@ Command make_seen() {
       .summary = "Dismiss failures that you know about",
       .about =
           R"(`reeve` alone no longer shows them. The records keep their status; `reeve runs --status failed` and
-`reeve flow list --status failed` still list them. `--all` dismisses all failures, or those of one project.
+`reeve flow list --status failed` still list them. `--all` dismisses all failures, or those of one project; projects
+with their own state are included while their daemon runs.
 
 Exit codes: 0 done, 3 no such run or execution, 4 it did not fail.)",
       .examples = {{"reeve seen TR-17 EX-9", ""},
@@ -75,7 +81,8 @@ Exit codes: 0 done, 3 no such run or execution, 4 it did not fail.)",
       .positionals = {{.name = "ID",
                        .help = "TR-17, EX-9, or @last for the newest run",
                        .is_required = false,
-                       .is_repeatable = true}},
+                       .is_repeatable = true,
+                       .is_id = true}},
       .options = with_scope_options({{.name = "--all", .help = "dismiss all failures"}}),
       .run = run,
   };

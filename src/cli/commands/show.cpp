@@ -93,10 +93,10 @@ ExitCode show_run(const Call& call, client::Daemon& daemon, const std::string& w
     if (process) text += view::process_details(*process, call.out, now);
   }
   if (!call.out_is_terminal) {
-    fmt::print("{}", text);
+    fmt::print("{}", with_prefixed_fields(call, text));
     if (has_calls) print_calls(call, calls, record.run.tool_run_id);
   } else {
-    fmt::print("{}{}", text, has_calls ? "" : "\n");
+    fmt::print("{}{}", with_prefixed_fields(call, text), has_calls ? "" : "\n");
     if (has_calls) print_calls(call, calls, record.run.tool_run_id);
     print_next(call, next_for(record.run, asked));
   }
@@ -146,11 +146,12 @@ ExitCode show_approval(const Call& call, client::Daemon& daemon, base::ApprovalI
   if (record.approval.tool_run_id) run = client::get_run(daemon, *record.approval.tool_run_id).run;
   const std::vector<model::Patch> changes = find_changes(daemon, record.approval);
   if (!call.out_is_terminal) {
-    fmt::print("{}", view::approval_details(record.approval, run, call.out, {}));
+    fmt::print("{}", with_prefixed_fields(call, view::approval_details(record.approval, run, call.out, {})));
     print_changes(call, changes);
     return ExitCode::done;
   }
-  fmt::print("{}", view::approval_details(record.approval, run, call.out, base::SystemClock().wall_now()));
+  const base::WallTime now = base::SystemClock().wall_now();
+  fmt::print("{}", with_prefixed_fields(call, view::approval_details(record.approval, run, call.out, now)));
   print_changes(call, changes);
   fmt::print("\n");
   const bool is_pending = record.approval.status == model::ApprovalStatus::pending;
@@ -167,9 +168,10 @@ ExitCode show_task(const Call& call, client::Daemon& daemon, base::TaskId id) {
   if (call.is_json) {
     print_json(call, mark_source(record.wire, call, daemon));
   } else if (!call.out_is_terminal) {
-    fmt::print("{}", view::task_details(record.task, call.out, {}));
+    fmt::print("{}", with_prefixed_fields(call, view::task_details(record.task, call.out, {})));
   } else {
-    fmt::print("{}\n", view::task_details(record.task, call.out, base::SystemClock().wall_now()));
+    fmt::print("{}\n",
+               with_prefixed_fields(call, view::task_details(record.task, call.out, base::SystemClock().wall_now())));
     if (record.task.execution_id) print_next(call, "reeve show " + record.task.execution_id->text());
   }
   return ExitCode::done;
@@ -180,9 +182,10 @@ ExitCode show_call(const Call& call, client::Daemon& daemon, base::CallId id) {
   if (call.is_json) {
     print_json(call, mark_source(record.wire, call, daemon));
   } else if (!call.out_is_terminal) {
-    fmt::print("{}", view::call_details(record.call, call.out, {}));
+    fmt::print("{}", with_prefixed_fields(call, view::call_details(record.call, call.out, {})));
   } else {
-    fmt::print("{}\n", view::call_details(record.call, call.out, base::SystemClock().wall_now()));
+    fmt::print("{}\n",
+               with_prefixed_fields(call, view::call_details(record.call, call.out, base::SystemClock().wall_now())));
     const bool is_waiting = !record.call.answer && record.call.approval_id;
     print_next(call, is_waiting ? "reeve show " + record.call.approval_id->text()
                                 : "reeve calls " + record.call.tool_run_id.text());
@@ -198,7 +201,8 @@ ExitCode show_grant(const Call& call, client::Daemon& daemon, base::GrantId id) 
   }
   const base::WallTime now = base::SystemClock().wall_now();
   const auto form = call.out_is_terminal ? view::TimeForm::for_terminal : view::TimeForm::for_pipe;
-  fmt::print("{}{}", view::grant_details(record.grant, call.out, now, form), call.out_is_terminal ? "\n" : "");
+  fmt::print("{}{}", with_prefixed_fields(call, view::grant_details(record.grant, call.out, now, form)),
+             call.out_is_terminal ? "\n" : "");
   const bool is_active = view::grant_status(record.grant, now) == "active";
   if (call.out_is_terminal && is_active) print_next(call, "reeve policy revoke " + id.text());
   return ExitCode::done;

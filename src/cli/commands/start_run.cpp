@@ -14,6 +14,7 @@
 #include "cli/live/controls.h"
 #include "cli/live/follow.h"
 #include "cli/live/stdin_sender.h"
+#include "cli/shown_id.h"
 
 namespace reeve::cli {
 
@@ -24,7 +25,8 @@ ExitCode cancel_unread(const Call& call, client::Daemon& daemon, const model::Ru
   if (model::is_final(run.status)) return ExitCode::reader_gone;
   try {
     client::cancel_run(daemon, run.tool_run_id, {.reason = "the reader of its output is gone"});
-    print_beside(call, fmt::format("cancelled {}: the reader of its output is gone", run.tool_run_id.text()));
+    print_beside(call,
+                 fmt::format("cancelled {}: the reader of its output is gone", shown_id(call, run.tool_run_id.text())));
   } catch (const base::Error& error) {
     if (exit_code_of(error) != ExitCode::conflict) throw;
   }
@@ -40,7 +42,7 @@ ExitCode detach(const Call& call, client::Daemon& daemon, const RunEnds& ends,
     print_json(call, record.wire);
     return ExitCode::done;
   }
-  fmt::print("{}\n", id.text());
+  fmt::print("{}\n", shown_id(call, id.text()));
   if (record.run.status == model::RunStatus::queued) print_turn(call, record.run);
   print_next(call, fmt::format("reeve logs -f {}", id.text()));
   return ExitCode::done;
@@ -65,7 +67,7 @@ ExitCode follow(const Call& call, client::Daemon& daemon, RunEnds ends,
   sender.reset();
   controls.reset();
   if (follower.has_lost_reader()) return cancel_unread(call, daemon, record.run);
-  print_ending(call, record.run);
+  print_ending(call, daemon, record.run);
   if (call.is_json) print_json(call, record.wire);
   const ExitCode code = exit_code_of(record.run);
   return code == ExitCode::done && follower.has_failed() ? ExitCode::failed : code;

@@ -11,6 +11,8 @@
 #include "cli/live/flow_follow.h"
 #include "cli/live/interrupt_message.h"
 #include "cli/live/question_notifier.h"
+#include "cli/shown_id.h"
+#include "cli/sources.h"
 #include "client/executions.h"
 #include "client/runs.h"
 #include "view/execution_text.h"
@@ -36,7 +38,7 @@ void add_subject(Subjects& subjects, base::ExecutionId id) { subjects.executions
 class Waited {
  public:
   // `until`: also returns when it waits for an answer.
-  Waited(client::Daemon& daemon, client::Until until) : daemon_(daemon), until_(until) {}
+  Waited(const Call& call, client::Daemon& daemon, client::Until until) : call_(call), daemon_(daemon), until_(until) {}
 
   void wait_for(base::RunId id) {
     const auto is_reached = [&](model::RunStatus status) {
@@ -44,7 +46,9 @@ class Waited {
     };
     auto record = client::wait_run(daemon_, id, until_, long_wait);
     while (!is_reached(record.run.status)) record = client::wait_run(daemon_, id, until_, long_wait);
-    note(waits_for_question() ? code_of_question(model::is_final(record.run.status)) : exit_code_of(record.run));
+    note(waits_for_question()
+             ? code_of_question(id.text(), model::is_final(record.run.status), base::spell(record.run.status))
+             : exit_code_of(record.run));
     runs_.push_back(std::move(record.run));
     wire_.push_back(std::move(record.wire));
   }
@@ -55,35 +59,43 @@ class Waited {
     };
     auto record = client::wait_execution(daemon_, id, until_, long_wait);
     while (!is_reached(record.execution.status)) record = client::wait_execution(daemon_, id, until_, long_wait);
-    note(waits_for_question() ? code_of_question(model::is_over(record.execution.status))
+    note(waits_for_question() ? code_of_question(id.text(), model::is_over(record.execution.status),
+                                                 base::spell(record.execution.status))
                               : exit_code_of(record.execution));
     executions_.push_back(std::move(record.execution));
     wire_.push_back(std::move(record.wire));
   }
 
-  ExitCode print(const Call& call) {
-    const base::WallTime now = base::SystemClock().wall_now();
-    if (call.is_json) {
-      print_json(call, base::Value::array(std::move(wire_)));
-    } else if (!call.out_is_terminal) {
-      fmt::print("{}{}", view::runs_table(runs_, call.out, {}).for_pipe(),
-                 view::executions_table(executions_, call.out, {}).for_pipe());
+  ExitCode print() {
+    const auto now = call_.out_is_terminal ? std::optional(base::SystemClock().wall_now()) : std::nullopt;
+    view::Table runs = view::runs_table({}, call_.out, now);
+    runs.add_rows_of(view::runs_table(runs_, call_.out, now), call_.prefix);
+    view::Table executions = view::executions_table({}, call_.out, now);
+    executions.add_rows_of(view::executions_table(executions_, call_.out, now), call_.prefix);
+    if (call_.is_json) {
+      for (base::Value& record : wire_) record = mark_source(std::move(record), call_, daemon_);
+      print_json(call_, base::Value::array(std::move(wire_)));
+    } else if (!call_.out_is_terminal) {
+      fmt::print("{}{}", runs.for_pipe(), executions.for_pipe());
     } else {
-      if (!runs_.empty()) fmt::print("{}", view::runs_table(runs_, call.out, now).for_terminal(call.out));
-      if (!executions_.empty()) {
-        fmt::print("{}", view::executions_table(executions_, call.out, now).for_terminal(call.out));
-      }
+      if (!runs_.empty()) fmt::print("{}", runs.for_terminal(call_.out));
+      if (!executions_.empty()) fmt::print("{}", executions.for_terminal(call_.out));
     }
     return code_;
   }
 
  private:
   bool waits_for_question() const { return until_ == client::Until::final_or_waiting; }
-  static ExitCode code_of_question(bool is_over) { return is_over ? ExitCode::conflict : ExitCode::done; }
+  ExitCode code_of_question(const std::string& id, bool is_over, std::string_view status) const {
+    if (!is_over) return ExitCode::done;
+    if (!call_.is_json) print_aside("{} has ended without a question: {}\n", shown_id(call_, id), status);
+    return ExitCode::conflict;
+  }
   void note(ExitCode code) {
     if (code_ == ExitCode::done) code_ = code;
   }
 
+  const Call& call_;
   client::Daemon& daemon_;
   client::Until until_;
   std::vector<model::Run> runs_;
@@ -117,9 +129,9 @@ ExitCode run(const Call& call) {
   Subjects subjects;
   for (const Id& id : ids) std::visit([&](auto one) { add_subject(subjects, one); }, id);
   const QuestionNotifier notifier(call, daemon.place(), std::move(subjects));
-  Waited waited(daemon, waits_for_question ? client::Until::final_or_waiting : client::Until::final);
+  Waited waited(call, daemon, waits_for_question ? client::Until::final_or_waiting : client::Until::final);
   for (const Id& id : ids) std::visit([&](auto one) { waited.wait_for(one); }, id);
-  return waited.print(call);
+  return waited.print();
 }
 
 }  // namespace

@@ -283,12 +283,13 @@ Check check_config(const fs::path& folder) {
 }
 
 // For the enclosing project (SPEC §7).
-std::optional<Check> check_trust() {
+std::optional<Check> check_trust(const fs::path& folder) {
   const std::string name = "trust";
   const auto project = project::find_project(".");
   if (!project) return std::nullopt;
   try {
-    const auto found = project::load_config(project, {});
+    // Not what the daemon refuses: check_config() reports it, and trust would not change it.
+    const auto found = load_config_here(folder);
     if (!found.has_project_file || !found.loaded) return std::nullopt;
     const spec::ProjectTrust& trust = found.loaded->project_trust();
     constexpr std::size_t max_named = 20;
@@ -404,7 +405,7 @@ std::vector<Check> check_machine(const client::DaemonPlace& place) {
                                check_inotify(),
                                check_git()};
   if (auto port = check_port(health)) checks.push_back(std::move(*port));
-  if (auto trust = check_trust()) checks.push_back(std::move(*trust));
+  if (auto trust = check_trust(place.folder)) checks.push_back(std::move(*trust));
   for (Check& check : check_store_files(place.folder)) checks.push_back(std::move(check));
   if (auto curl = check_curl(place.folder)) checks.push_back(std::move(*curl));
   if (auto gates = check_gates(place.folder)) checks.push_back(std::move(*gates));

@@ -188,7 +188,10 @@ std::string AnswerLine::hint(bool is_cut, std::size_t columns) const {
     const std::string chosen =
         base::fit_width(base::visible(verdict.answer.value_or(verdict.choice.value_or(""))), max_chosen, true);
     const bool is_high = question_->risk == model::Risk::high;
-    return fmt::format("  {} with {}? {}  {}", id, chosen, is_high ? "Type " + id + " to confirm." : "[y/N]",
+    const bool is_plain = !verdict.answer && chosen == "approve";
+    const std::string what = fmt::format("{} {}{}", verdict.answer ? "Answer" : "Approve", id,
+                                         is_plain ? std::string() : fmt::format(" with {}", chosen));
+    return fmt::format("  {}? {}  {}", what, is_high ? "Type " + id + " to confirm." : "[y/N]",
                        view::risk_text(*question_));
   }
   if (model::takes_text(*question_)) return "  number, the text to type, Enter";

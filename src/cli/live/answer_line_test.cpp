@@ -91,7 +91,8 @@ TEST(AnswerLine, medium_risk_asks_yes_or_no) {
   line.ask(asked, start);
   for (const char* no : {"\r", "n\r", "1\r", "yess\r", "AP-3\r"}) {
     EXPECT_FALSE(line.press("1\r", later).answer);
-    EXPECT_THAT(line.lines({}, 80).at(3), HasSubstr("AP-3 with staging? [y/N]  medium risk: changes 17 files"));
+    EXPECT_THAT(line.lines({}, 80).at(3),
+                HasSubstr("  Approve AP-3 with staging? [y/N]  medium risk: changes 17 files"));
     EXPECT_FALSE(line.press(no, later).answer) << no;
     EXPECT_THAT(line.lines({}, 80).at(3), HasSubstr("not confirmed"));
     EXPECT_FALSE(line.press("y\r", later).answer) << "there is nothing to confirm";
@@ -103,6 +104,18 @@ TEST(AnswerLine, medium_risk_asks_yes_or_no) {
   EXPECT_EQ(confirmed.answer->verdict.choice, "staging");
   EXPECT_EQ(confirmed.answer->verdict.comment, "with care");
   EXPECT_TRUE(line.press("2\r", later).answer) << "a rejection needs no confirmation";
+}
+
+TEST(AnswerLine, confirmation_reads_like_a_question) {
+  model::Approval asked = question(3);
+  asked.risk = model::Risk::medium;
+  asked.options = {{.value = "approve", .label = "Approve"}, {.value = "reject", .label = "Reject"}};
+  AnswerLine line;
+  line.ask(asked, start);
+  EXPECT_FALSE(line.press("1\r", later).answer);
+  bool is_asked = false;
+  for (const std::string& shown : line.lines({}, 80)) is_asked = is_asked || shown.starts_with("  Approve AP-3? [y/N]");
+  EXPECT_TRUE(is_asked);
 }
 
 TEST(AnswerLine, high_risk_asks_for_the_id) {

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/answer.h"
+#include "cli/shown_id.h"
 #include "os/fd.h"
 #include "os/terminal.h"
 #include "project/project.h"
@@ -77,7 +78,7 @@ bool can_ask() {
 std::optional<std::string> ask_choice(const Call& call, const model::Approval& approval) {
   std::vector<model::ApprovalOption> options;
   std::ranges::copy_if(approval.options, std::back_inserter(options), model::approves);
-  print_aside("{} {}\n{}", approval.approval_id.text(), view::question_line(approval),
+  print_aside("{} {}\n{}", shown_id(call, approval.approval_id.text()), view::question_line(approval),
               view::numbered_options(options, call.err));
   while (true) {
     print_aside("{}", call.err.words(fmt::format("Choose 1–{}, or press Enter to cancel: ", options.size())));

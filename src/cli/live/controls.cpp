@@ -15,6 +15,7 @@
 #include "cli/answer.h"
 #include "cli/exit_code.h"
 #include "cli/live/detach_keys.h"
+#include "cli/shown_id.h"
 #include "client/runs.h"
 #include "os/signals.h"
 #include "os/spawn.h"
@@ -92,8 +93,8 @@ class Controls::Core {
 
   void cancel() {
     const bool kill = interrupts_ > 1;
-    print_beside(call_, kill ? fmt::format("killing {}", run().text())
-                             : fmt::format("cancelling {} (Ctrl-C again kills it)", run().text()));
+    print_beside(call_, kill ? fmt::format("killing {}", shown_id(call_, run().text()))
+                             : fmt::format("cancelling {} (Ctrl-C again kills it)", shown_id(call_, run().text())));
     try {
       client::cancel_run(daemon_, run(), {.reason = "Ctrl-C", .kill = kill});
     } catch (const base::Error& error) {

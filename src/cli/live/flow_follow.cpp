@@ -21,6 +21,7 @@
 #include "cli/live/interrupt_message.h"
 #include "cli/live/live_screen.h"
 #include "cli/live/question_notifier.h"
+#include "cli/shown_id.h"
 #include "json/fields.h"
 #include "os/signals.h"
 #include "os/terminal.h"
@@ -144,7 +145,8 @@ class LiveFlow {
       const bool approves = answer.verdict.word == client::Verdict::Word::approve;
       const auto record = approves ? client::decide_shown(daemon_, answer.approval, answer.verdict)
                                    : client::decide(daemon_, answer.approval.approval_id, answer.verdict);
-      message_ = fmt::format("{} {}", record.approval.approval_id.text(), base::spell(record.approval.status));
+      message_ = fmt::format("{} {}", shown_id(call_, record.approval.approval_id.text()),
+                             base::spell(record.approval.status));
     } catch (const base::Error& error) {
       if (error.is(ErrorCode::daemon_unavailable)) throw;
       // Already decided elsewhere; the event updates the screen.
@@ -160,7 +162,7 @@ class LiveFlow {
   [[noreturn]] void leave(int code) {
     screen_.leave();
     os::RawTerminal::restore();
-    print_beside(call_, exit_message_of(id_));
+    print_beside(call_, with_prefix(call_, exit_message_of(id_)));
     ::_exit(code);
   }
 
@@ -207,7 +209,7 @@ bool print_change(const Value& event) {
 Execution follow_lines(const Call& call, client::Daemon& daemon, client::EventFeed& feed, Execution execution,
                        Until until) {
   const base::ExecutionId id = execution.execution_id;
-  const InterruptMessage watching(exit_message_of(id));
+  const InterruptMessage watching(with_prefix(call, exit_message_of(id)));
   FlowWatch watch(daemon, execution);
   std::set<base::ApprovalId> told;
   // Questions are also printed on standard error, with the command that answers them.
@@ -276,17 +278,18 @@ void print_ending(const Call& call, const Execution& execution) {
   const view::Look look = view::look_of(execution.status);
   const std::string id = execution.execution_id.text();
   const bool waits = execution.status == ExecutionStatus::waiting_approval;
-  std::string text = fmt::format("{} {} {}", call.err.paint(look.tint, call.err.pick(look.sign, look.ascii)), id,
-                                 waits ? "is waiting for an approval" : base::spell(execution.status));
+  std::string text =
+      fmt::format("{} {} {}", call.err.paint(look.tint, call.err.pick(look.sign, look.ascii)), shown_id(call, id),
+                  waits ? "is waiting for an approval" : base::spell(execution.status));
   const bool says_why = execution.reason && !execution.reason->empty() && !waits;
   if (says_why) text += ": " + base::visible(*execution.reason);
   print_beside(call, text);
 }
 
-void print_next_of(const Call& call, const Execution& execution) {
+void print_next_of(const Call& call, client::Daemon& daemon, const Execution& execution) {
   const std::string id = execution.execution_id.text();
   if (execution.status == ExecutionStatus::waiting_approval) {
-    print_next(call, "reeve approvals");
+    print_next(call, show_question_of(daemon, execution.execution_id));
   } else if (spec::is_pipeline(execution.workflow_id)) {
     print_next(call, fmt::format("reeve pipeline show {}", id));
   } else if (execution.status == ExecutionStatus::failed) {

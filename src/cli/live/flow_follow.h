@@ -17,7 +17,7 @@ model::Execution follow_execution(const Call& call, client::Daemon& daemon, clie
 
 // Its outcome and the next command, on standard error.
 void print_ending(const Call& call, const model::Execution& execution);
-void print_next_of(const Call& call, const model::Execution& execution);
+void print_next_of(const Call& call, client::Daemon& daemon, const model::Execution& execution);
 
 // "EX-9 continues; …": printed when the user stops watching.
 std::string exit_message_of(base::ExecutionId id);

@@ -179,7 +179,7 @@ ExitCode follow(const Call& call, client::Daemon& daemon, const StartTerms& term
   const auto questions = questions_of(ended);
   if (is_over) print_changes(daemon, ended.execution_id, questions);
   if (questions.empty()) {
-    print_next_of(call, ended);
+    print_next_of(call, daemon, ended);
   } else {
     print_questions(call, questions);
   }

@@ -10,6 +10,7 @@
 #include "cli/answer.h"
 #include "cli/live/controls.h"
 #include "cli/live/question_notifier.h"
+#include "cli/shown_id.h"
 #include "client/refusal.h"
 #include "os/terminal.h"
 #include "os/write.h"
@@ -76,8 +77,8 @@ void RunFollower::await_turn(const model::Run& run) {
 }
 
 void print_turn(const Call& call, const model::Run& run) {
-  print_beside(call, fmt::format("{} waits for its turn; to leave the queue: reeve cancel {}", run.tool_run_id.text(),
-                                 run.tool_run_id.text()));
+  const std::string id = shown_id(call, run.tool_run_id.text());
+  print_beside(call, fmt::format("{} waits for its turn; to leave the queue: reeve cancel {}", id, id));
 }
 
 void RunFollower::follow_attempt(Until until) {
@@ -112,12 +113,12 @@ bool RunFollower::write_out(model::Stream stream, std::string_view bytes) {
     failure_ = error;
     print_beside(call_,
                  fmt::format("error[{}]: cannot write the output of {}: {}", base::spell(base::ErrorCode::cli_output),
-                             id_.text(), std::generic_category().message(error)));
+                             shown_id(call_, id_.text()), std::generic_category().message(error)));
   }
   return false;
 }
 
-void print_ending(const Call& call, const model::Run& run) {
+void print_ending(const Call& call, client::Daemon& daemon, const model::Run& run) {
   const std::string reason = run.reason.value_or("");
   // The tool itself has reported why.
   const bool is_own_code = run.status == RunStatus::failed && run.exit_code.value_or(0) != 0 &&
@@ -129,7 +130,7 @@ void print_ending(const Call& call, const model::Run& run) {
   if (is_overdue) word = "exceeded its time limit";
   if (run.status == RunStatus::waiting_approval) word = "is waiting for an approval";
   std::string text = fmt::format("{} {} {}", call.err.paint(look.tint, call.err.pick(look.sign, look.ascii)),
-                                 run.tool_run_id.text(), word);
+                                 shown_id(call, run.tool_run_id.text()), word);
   const bool says_why = !reason.empty() && !is_overdue && run.status != RunStatus::waiting_approval;
   if (is_own_code) {
     text += fmt::format(": exit code {}", *run.exit_code);
@@ -137,9 +138,9 @@ void print_ending(const Call& call, const model::Run& run) {
     text += ": " + shown_reason(run);
   }
   print_beside(call, text);
-  if (run.status == RunStatus::waiting_approval) print_next(call, "reeve approvals");
+  if (run.status == RunStatus::waiting_approval) print_next(call, show_question_of(daemon, run.tool_run_id));
   const bool has_failed = run.status == RunStatus::failed || run.status == RunStatus::failed_timeout;
-  if (has_failed && !is_own_code) print_beside(call, "  = fix: " + fix_for(run));
+  if (has_failed && !is_own_code) print_beside(call, "  = fix: " + with_prefix(call, fix_for(run)));
 }
 
 }  // namespace reeve::cli

@@ -38,7 +38,8 @@ class RunFollower {
 // "TR-17 waits for its turn", on standard error.
 void print_turn(const Call& call, const model::Run& run);
 
-// Prints an outcome other than success on standard error: "✗ TR-17 failed: signal 9".
-void print_ending(const Call& call, const model::Run& run);
+// Prints an outcome other than success on standard error: "✗ TR-17 failed: signal 9", and of a run that waits the
+// command that shows its question.
+void print_ending(const Call& call, client::Daemon& daemon, const model::Run& run);
 
 }  // namespace reeve::cli

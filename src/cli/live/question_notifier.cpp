@@ -13,7 +13,11 @@
 
 #include "base/text.h"
 #include "cli/live/controls.h"
+#include "cli/shown_id.h"
+#include "client/approvals.h"
+#include "client/executions.h"
 #include "client/lines.h"
+#include "client/refusal.h"
 #include "json/fields.h"
 #include "json/parse.h"
 #include "model/execution.h"
@@ -177,13 +181,44 @@ QuestionNotifier::QuestionNotifier(const Call& call, const client::DaemonPlace& 
 
 QuestionNotifier::~QuestionNotifier() = default;
 
+namespace {
+
+std::string show_only(const std::vector<model::Approval>& approvals) {
+  const model::Approval* asked = nullptr;
+  for (const model::Approval& approval : approvals) {
+    if (approval.status != model::ApprovalStatus::pending) continue;
+    if (asked != nullptr) return "reeve approvals";
+    asked = &approval;
+  }
+  return asked == nullptr ? "reeve approvals" : "reeve show " + asked->approval_id.text();
+}
+
+}  // namespace
+
+std::string show_question_of(client::Daemon& daemon, base::RunId id) try {
+  constexpr std::size_t most = 20;
+  std::vector<model::Approval> approvals;
+  for (client::ApprovalRecord& record : client::list_approvals(daemon, {.run = id}, most)) {
+    approvals.push_back(std::move(record.approval));
+  }
+  return show_only(approvals);
+} catch (const client::Refusal&) {
+  return "reeve approvals";
+}
+
+std::string show_question_of(client::Daemon& daemon, base::ExecutionId id) try {
+  return show_only(client::get_history(daemon, id).approvals);
+} catch (const client::Refusal&) {
+  return "reeve approvals";
+}
+
 void print_question(const Call& call, const model::Approval& approval) {
   constexpr std::size_t columns = 60;
   const view::Look look = view::look_of(approval.status);
   print_beside(call, fmt::format("{} {} asks: {}   {}", call.err.paint(look.tint, call.err.pick(look.sign, look.ascii)),
-                                 approval.approval_id.text(),
+                                 shown_id(call, approval.approval_id.text()),
                                  base::fit_width(view::question_line(approval), columns, call.err.ascii),
-                                 view::answer_command(approval)));
+                                 with_prefix(call, view::answer_command(approval))));
 }
 
 }  // namespace reeve::cli

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/id.h"
@@ -33,6 +34,11 @@ class QuestionNotifier {
   class Core;
   std::unique_ptr<Core> core_;
 };
+
+// The command that shows the pending question of a run or execution that waits, "reeve show AP-4"; the list of all
+// questions if it has none of its own, several, or the caller may not list them.
+std::string show_question_of(client::Daemon& daemon, base::RunId id);
+std::string show_question_of(client::Daemon& daemon, base::ExecutionId id);
 
 // "◆ AP-4 asks: Continue?   reeve approve AP-4", between the tool's output.
 void print_question(const Call& call, const model::Approval& approval);

@@ -10,6 +10,7 @@
 #include "cli/connect.h"
 #include "json/encode.h"
 #include "project/project.h"
+#include "project/state_folder.h"
 #include "project/trust.h"
 
 namespace reeve::cli {
@@ -50,7 +51,9 @@ void tell_trust(const std::filesystem::path& folder, Brings brings) try {
   if (is_inside_run()) return;
   const auto project = project::find_project(folder);
   if (!project) return;
-  const project::FoundConfig found = project::load_config(project, {});
+  // Keys that the daemon refuses are not ignored: trusting them would not help.
+  const auto state = project::find_any_state_folder(std::nullopt, *project);
+  const project::FoundConfig found = project::load_config(project, {}, project::judge_daemon_keys(*project, state));
   if (!found.has_project_file || !found.loaded) return;
   tell_ignored(found.loaded->project_trust());
   if (brings == Brings::commands) tell_commands(*project, found.loaded->project_trust());

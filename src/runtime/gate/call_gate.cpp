@@ -136,7 +136,8 @@ CallGate::CallGate(RuntimeContext& context, Supervisor& supervisor, FactThread& 
 
 LiveRun& CallGate::find_asker(base::RunId run) {
   LiveRun* live = supervisor_.find(run);
-  if (live == nullptr || live->has_exited()) throw run_over(run);
+  // What is being ended begins nothing new.
+  if (live == nullptr || !live->is_alive()) throw run_over(run);
   if (!live->plan().may_ask) {
     throw Error(ErrorCode::approval_gate_asks, "a gate, and what the tool host runs, cannot call tools",
                 "the call counts as denied");
@@ -306,11 +307,20 @@ void CallGate::report(base::RunId run, const std::string& call, wire::CallReport
         const auto id = store::find_call_named(transaction.session(), run, call);
         return id ? ledger::report_call(transaction, run, *id, told) : std::nullopt;
       },
-      [run, call, done = std::move(done)](std::expected<std::optional<CallStored>, Error> stored) {
+      [this, run, call, done = std::move(done)](std::expected<std::optional<CallStored>, Error> stored) {
         if (!stored) return done(std::unexpected(stored.error()));
         if (!*stored) return done(std::unexpected(no_call(run, call)));
+        // A result for a call that waits: nobody waits for it any more.
+        stop_waiting(**stored);
         done(make_reply(**stored));
       });
+}
+
+void CallGate::stop_waiting(const CallStored& stored) {
+  const model::ToolCall& call = stored.row.call;
+  LiveRun* live = supervisor_.find(call.tool_run_id);
+  const bool is_over = call.answer || call.outcome;
+  if (live != nullptr && is_over && call.approval_id) live->on_call_answered(*call.approval_id, stored.run.status);
 }
 
 void CallGate::withdraw(base::RunId run, const std::string& call, Done done) {
@@ -323,9 +333,7 @@ void CallGate::withdraw(base::RunId run, const std::string& call, Done done) {
       [this, run, call, done = std::move(done)](std::expected<std::optional<CallStored>, Error> stored) {
         if (!stored) return done(std::unexpected(stored.error()));
         if (!*stored) return done(std::unexpected(no_call(run, call)));
-        LiveRun* live = supervisor_.find(run);
-        const auto approval = (*stored)->row.call.approval_id;
-        if (live != nullptr && approval) live->on_call_answered(*approval, (*stored)->run.status);
+        stop_waiting(**stored);
         done(make_reply(**stored));
       });
 }

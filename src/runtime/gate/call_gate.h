@@ -52,6 +52,8 @@ class CallGate {
   static Prepared prepare(const Question& question);
   void store(const std::shared_ptr<Matter>& matter, Prepared prepared);
   void answer(const std::shared_ptr<Matter>& matter, ledger::CallStored stored);
+  // The call was closed by the agent itself: the run does not wait for it, and its clock goes on (RUN-3).
+  void stop_waiting(const ledger::CallStored& stored);
   // `run.not_running`, `approval.gate_asks`
   LiveRun& find_asker(base::RunId run);
 

@@ -119,8 +119,8 @@ struct EventsPublished {};
 // Another process wrote to the store, or a poll found something to do.
 struct StorePolled {};
 
-using Event = std::variant<RunChanged, SlotsFreed, RunLive, AttemptLost, OutputRead, CallPrinted, LogLinesWritten, QuestionAsked,
-                           OutsideAnswerFound, ApplyGranted, StepsCommitted, NodeChanged, WorktreeReady, NodeWorkEnded,
-                           ClaimLost, ExecutionMigrated, EventsPublished, StorePolled>;
+using Event = std::variant<RunChanged, SlotsFreed, RunLive, AttemptLost, OutputRead, CallPrinted, LogLinesWritten,
+                           QuestionAsked, OutsideAnswerFound, ApplyGranted, StepsCommitted, NodeChanged, WorktreeReady,
+                           NodeWorkEnded, ClaimLost, ExecutionMigrated, EventsPublished, StorePolled>;
 
 }  // namespace reeve::runtime

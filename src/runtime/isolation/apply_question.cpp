@@ -77,7 +77,10 @@ ApplyConsent ask_to_apply(IsolationContext& context, const ExecutionBranch& bran
   diff.text = context.secrets.redact(root, diff.text);
   const store::ApprovalRow question = make_question(root, branch.row().tip, diff, sensitive, patches);
   engine::RiskSubject subject{.source = engine::RiskSubject::Source::changes, .knows_all_files = true};
-  for (const model::PatchFile& file : diff.files) subject.files.push_back(context.secrets.redact(root, file.path));
+  for (const model::PatchFile& file : diff.files) {
+    subject.files.push_back(context.secrets.redact(root, file.path));
+    if (file.is_deleted) subject.deleted_files.push_back(subject.files.back());
+  }
   return context.call([&](Transaction& transaction) {
     std::optional<store::ApprovalRow> last;
     transaction.session().query(store::Sql::approval_of_apply, {{"execution", root.number()}},

@@ -55,6 +55,14 @@ bool is_reminder(const base::Value& data) {
   return found != nullptr && found->as_bool() != nullptr && *found->as_bool();
 }
 
+// "exit 2", as listings say it; otherwise the stored reason.
+std::string reason_of(const base::Value& data) {
+  const std::string reason = member(data, "reason", longest_summary);
+  const base::Value* code = data.find("exit_code");
+  const bool has_code = code != nullptr && code->as_integer() != nullptr;
+  return has_code && reason.starts_with("exit_code") ? fmt::format("exit {}", *code->as_integer()) : reason;
+}
+
 bool is_about_run(const ledger::StoredEvent& event) { return event.kind == model::EventKind::tool_status_change; }
 
 // "Failed: aider (TR-3)", "Completed: EX-9". Begins with a fixed word, like the summary.
@@ -74,7 +82,7 @@ std::string name_of_folder(std::string_view path) { return std::string(path.subs
 std::string make_body(const Notice& notice, const base::Value& data, const NoticeText& text) {
   std::vector<std::string> lines;
   const bool is_question = notice.on == NotifyOn::approval_needed;
-  lines.push_back(is_question ? text.question : member(data, "reason", longest_summary));
+  lines.push_back(is_question ? text.question : reason_of(data));
   std::vector<std::string> about;
   if (is_question && !text.run.empty())
     about.push_back(fmt::format("{} ({})", member(data, "tool", longest_name), text.run));
@@ -97,7 +105,7 @@ std::string summarize(const Notice& notice, const base::Value& data, const Notic
     return fmt::format("{} {}: {}", is_reminder(data) ? "still waiting for an answer:" : "approval needed:", text.id,
                        text.question);
   }
-  const std::string reason = member(data, "reason", longest_summary);
+  const std::string reason = reason_of(data);
   const std::string subject = tool.empty() ? text.id : fmt::format("{} ({})", tool, text.id);
   return fmt::format("{}: {}{}", text.event, subject, reason.empty() ? "" : ": " + reason);
 }

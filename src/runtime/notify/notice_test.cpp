@@ -84,11 +84,12 @@ TEST(Notice, title_and_body_can_be_read_alone) {
       event_of(model::EventKind::approval_needed,
                R"({"approval_id":"AP-6","tool":null,"tool_run_id":null,"asked_by":"bot\n","question":"Ship it?"})"));
   EXPECT_EQ(outside.body, "Ship it?\nbot\nreeve show AP-6");
-  const NoticeText failed =
-      text_of(event_of(model::EventKind::tool_status_change,
-                       R"({"tool":"aider","tool_run_id":"TR-3","status":"failed","reason":"exit_code != 0"})"));
+  const NoticeText failed = text_of(event_of(
+      model::EventKind::tool_status_change,
+      R"j({"tool":"aider","tool_run_id":"TR-3","status":"failed","reason":"exit_code != 0 (2)","exit_code":2})j"));
   EXPECT_EQ(failed.title, "Failed: aider (TR-3)");
-  EXPECT_EQ(failed.body, "exit_code != 0\nreeve logs TR-3");
+  EXPECT_EQ(failed.body, "exit 2\nreeve logs TR-3");
+  EXPECT_EQ(failed.summary, "failed: aider (TR-3): exit 2");
   const NoticeText done =
       text_of(event_of(model::EventKind::execution_status_change, R"({"execution_id":"EX-9","status":"completed"})"));
   EXPECT_EQ(done.title, "Completed: EX-9");

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/value.h"
 #include "json/encode.h"
 #include "json/parse.h"
 #include "runtime/runs/rerun.h"
@@ -17,8 +18,9 @@ using model::Policy;
 model::Config config() {
   model::Config made;
   made.tools["agent"].command = {"agent"};
-  made.policies.tools["file_write"] = {{Policy::auto_approve, {{"path", "src/**"}}}, {Policy::require_approval, {}}};
-  made.policies.tools["shell_execute"] = {{Policy::deny, {}}};
+  made.policies.tools["file_write"] = {{Policy::auto_approve, {{"path", base::Value::string("src/**")}}},
+                                       {Policy::require_approval, {}}};
+  made.policies.tools["shell_execute"] = {{.policy = Policy::deny, .when = {}}};
   made.policies.roles["coder"]["git_push"] = {{Policy::auto_approve, {}, true}};
   made.agents.fallback_tools["WebFetch"] = {"file_read"};
   return made;

@@ -171,6 +171,8 @@ class LiveRun {
   pid_t keeper_pid() const noexcept { return start_.keeper_pid; }
   const RunPlan& plan() const noexcept { return start_.plan; }
   const std::shared_ptr<const base::SecretSet>& secrets() const noexcept { return secrets_; }
+  // It may ask: it is alive and not being ended.
+  bool is_alive() const noexcept { return engine::is_alive(state_); }
   // Its process has exited; its end is not stored yet.
   bool has_exited() const noexcept { return engine::has_exited(state_); }
   // Where the output ends, once known.

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <iterator>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "os/fd.h"
@@ -15,6 +16,8 @@ namespace {
 using keeper::StdinHead;
 
 std::string path_in(const std::string& run_folder) { return run_folder + "/" + keeper::stdin_name; }
+
+std::string note_in(const std::string& run_folder) { return run_folder + "/stdin.empty"; }
 
 bool write_at(int fd, std::string_view bytes, std::uint64_t position) {
   while (!bytes.empty()) {
@@ -64,6 +67,16 @@ StdinWrite append_stdin(const std::string& run_folder, const StdinHead& head, st
   result.head.has_ended = is_end;
   if (!write_head(file.get(), result.head)) return fail();
   return result;
+}
+
+void note_empty_stdin(const std::string& run_folder) {
+  const os::Fd note(
+      ::open(note_in(run_folder).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
+}
+
+bool had_empty_stdin(const std::string& run_folder) {
+  struct stat status{};
+  return ::lstat(note_in(run_folder).c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
 }  // namespace reeve::runtime

@@ -21,4 +21,9 @@ struct StdinWrite {
 StdinWrite append_stdin(const std::string& run_folder, const keeper::StdinHead& head, std::string_view bytes,
                         bool is_end);
 
+// Notes that the run got a stream without a byte, so that a new run of its command needs none either. Without the note,
+// its input must be sent again.
+void note_empty_stdin(const std::string& run_folder);
+bool had_empty_stdin(const std::string& run_folder);
+
 }  // namespace reeve::runtime

@@ -174,6 +174,11 @@ std::optional<std::string> StdinStreams::find_rerun_refusal(base::RunId run) {
   return std::nullopt;
 }
 
+bool StdinStreams::is_empty(base::RunId run) {
+  const Stream* stream = find_stream(run);
+  return stream != nullptr && stream->head.written == 0 && !stream->is_writing;
+}
+
 void StdinStreams::close(base::RunId run) {
   absences_.erase(run);
   const auto found = streams_.find(run);

@@ -68,6 +68,8 @@ class StdinStreams {
   void on_read(base::RunId run, std::uint64_t position);
   // Why another attempt cannot be given the same input; nothing if it can.
   std::optional<std::string> find_rerun_refusal(base::RunId run);
+  // A stream of which not a byte has arrived.
+  bool is_empty(base::RunId run);
   // The run has ended.
   void close(base::RunId run);
 

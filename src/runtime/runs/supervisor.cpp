@@ -16,6 +16,7 @@
 #include "runtime/loop/store_task.h"
 #include "runtime/runs/launch_fingerprint.h"
 #include "runtime/runs/run_files.h"
+#include "runtime/runs/stdin_file.h"
 #include "store/runs.h"
 
 namespace reeve::runtime {
@@ -316,6 +317,7 @@ void Supervisor::tell_followers(base::RunId run) {
 void Supervisor::clean_up(base::RunId run) {
   const fs::path folder = run_folder(context_, run);
   std::error_code error;
+  if (stdin_.is_empty(run)) note_empty_stdin(folder.string());
   fs::remove(folder / keeper::stdin_name, error);
   stdin_.close(run);
   fs::remove(folder / keeper::prompt_name, error);

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/value.h"
 #include "json/encode.h"
 #include "tests/support/files.h"
 
@@ -31,7 +32,7 @@ ExecutionSettings make() {
   config.roles["coder"].temperature = 0.5;
   config.gates["test"] = {.command = {"make"}, .env = {{"CI_PASSWORD", "hush"}, {"N", "2"}}, .depends_on = {}};
   config.worktree.copy = {".env.example"};
-  config.policies.tools["file_write"] = {{model::Policy::auto_approve, {{"path", "src/**"}}}};
+  config.policies.tools["file_write"] = {{model::Policy::auto_approve, {{"path", base::Value::string("src/**")}}}};
   config.policies.roles["reviewer"]["file_write"] = {{model::Policy::deny, {}}};
   config.agents.fallback_tools["Grep"] = {"search_files"};
   ExecutionSettings settings = make_settings(config, "/project");

@@ -1,3 +1,4 @@
+#include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/socket.h>
@@ -9,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/tools/confined_folder.h"
 #include "tests/support/files.h"
 #include "tests/support/hosted_call.h"
 
@@ -216,6 +218,18 @@ TEST_F(FileTools, a_stopped_call_does_nothing) {
     EXPECT_EQ(result.content, tool + ": stopped");
   }
   EXPECT_FALSE(fs::exists(root / "new"));
+}
+
+// TOOL-4: a mount point may show a folder from anywhere.
+TEST(ConfinedFolderTest, another_mount_is_refused) {
+  const auto folder = ConfinedFolder::open("/");
+  ASSERT_TRUE(folder.has_value());
+  const auto file = folder->open_file("proc/version");
+  ASSERT_FALSE(file.has_value());
+  EXPECT_THAT(file.error(), HasSubstr("on another mount"));
+  EXPECT_FALSE(folder->open_folder("proc").has_value());
+  EXPECT_FALSE(folder->list("proc", 10).has_value());
+  EXPECT_EQ(folder->find_status("proc/version").error(), EXDEV);
 }
 
 TEST_F(FileTools, a_missing_or_linked_worktree_is_refused) {

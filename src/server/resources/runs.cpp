@@ -15,6 +15,7 @@
 #include "model/run.h"
 #include "project/project.h"
 #include "runtime/runs/rerun.h"
+#include "runtime/runs/stdin_file.h"
 #include "server/access/in_run_caller.h"
 #include "server/access/in_run_policy.h"
 #include "server/request/exchange.h"
@@ -302,8 +303,10 @@ Value signal_body() {
 
 Value nothing() { return json::object_schema({}, {}); }
 
-void start_again(const SharedExchange& exchange, const runtime::Rerun& found, const wire::RerunRequest& caller) {
+void start_again(const SharedExchange& exchange, const runtime::Rerun& found, wire::RerunRequest caller) {
   const Run& run = found.run;
+  const std::string folder = runtime::run_folder(exchange->daemon.context(), run.tool_run_id);
+  if (!caller.standard_input && runtime::had_empty_stdin(folder)) caller.standard_input = model::StandardInput::none;
   auto plan = runtime::make_rerun(load_config_around(*exchange, run.cwd), run, found.terms, caller);
   if (!plan) throw plan.error();
   // What was written by its starter, a process inside another run, does not belong to the new one.

@@ -62,6 +62,9 @@ KeptRun::~KeptRun() {
 
 void KeptRun::send(const keeper::ToKeeper& message) {
   const std::string bytes = keeper::encode(message);
+  // Large messages fill the buffer.
+  pollfd ready{socket_.get(), POLLOUT, 0};
+  ::poll(&ready, 1, 20'000);
   ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
 }
 

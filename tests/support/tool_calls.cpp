@@ -1,0 +1,113 @@
+#include "tests/support/tool_calls.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace reeve::testing {
+
+ToolCallsTest::ToolCallsTest() { configure(agent_config()); }
+
+std::string ToolCallsTest::agent_config(const std::string& profile, const std::string& rules, const std::string& more) {
+  return fmt::format(
+      "tools:\n"
+      "  agent: {{command: [/bin/sh, -c]{}}}\n"
+      "policies:\n"
+      "  tools: {{probe: auto_approve, forbidden: deny{}}}\n"
+      "{}",
+      profile, rules, more);
+}
+
+std::string ToolCallsTest::functions() const {
+  return fmt::format(
+      "call() {{ '{0}' call \"$@\"; }}\n"
+      "act() {{ '{0}' call \"$@\" --effect '{1}'; }}\n"
+      "wait_file() {{ '{0}' wait-file '{2}'/\"$1\" >/dev/null; }}\n"
+      "get() {{ curl -s --unix-socket \"$REEVE_SOCKET\" \"http://reeve/api/$1\"; }}\n"
+      "post() {{ curl -s --unix-socket \"$REEVE_SOCKET\" -H 'Content-Type: application/json' -d \"$2\" "
+      "\"http://reeve/api/$1\"; }}\n",
+      zoo_binary(), (scratch().path() / "effects").string(), project().string());
+}
+
+std::string ToolCallsTest::begin(const std::string& script, const std::string& tool) const {
+  return start_tool(tool, {functions() + script});
+}
+
+std::string ToolCallsTest::say(const std::string& script, const std::string& tool) const {
+  return reeve({"run", "--tool", tool, "--", functions() + script}).out;
+}
+
+std::vector<Members> ToolCallsTest::calls_of(const std::string& run) const {
+  const Outcome listed = reeve({"calls", run, "--json", "--limit", "1000"});
+  const auto elements = parse_array(listed.out);
+  EXPECT_TRUE(elements) << listed.out << listed.err;
+  std::vector<Members> calls;
+  for (const std::string& element : elements.value_or(std::vector<std::string>())) {
+    calls.push_back(parse_object(element).value_or(Members()));
+  }
+  std::ranges::reverse(calls);
+  return calls;
+}
+
+Members ToolCallsTest::call_of(const std::string& run, const std::string& native_id) const {
+  Members found;
+  for (Members& call : calls_of(run)) {
+    if (call["native_id"] == native_id) found = std::move(call);
+  }
+  EXPECT_FALSE(found.empty()) << run << " has made no call " << native_id;
+  return found;
+}
+
+std::vector<Members> ToolCallsTest::wait_for_waiting(const std::string& run, std::size_t count) const {
+  std::vector<Members> waiting;
+  EXPECT_TRUE(eventually([&] {
+    waiting = calls_of(run);
+    std::erase_if(waiting, [](Members& call) { return call["answer"] != "null" || call["decision"] != "ask"; });
+    return waiting.size() == count;
+  })) << waiting.size()
+      << " calls wait, not " << count << "\n"
+      << logs(run);
+  return waiting;
+}
+
+std::string ToolCallsTest::wait_for_question(const std::string& run) const {
+  const std::vector<Members> waiting = wait_for_waiting(run, 1);
+  return waiting.size() == 1 ? waiting.front().at("approval_id") : "AP-0";
+}
+
+Outcome ToolCallsTest::approve(const std::string& id, const Words& more) const {
+  Words words = {"approve", id, "--yes", "--confirm=" + id};
+  words.insert(words.end(), more.begin(), more.end());
+  return reeve(words);
+}
+
+Outcome ToolCallsTest::reject(const std::string& id, const Words& more) const {
+  Words words = {"reject", id};
+  words.insert(words.end(), more.begin(), more.end());
+  return reeve(words);
+}
+
+std::vector<std::string> ToolCallsTest::executed() const {
+  std::vector<std::string> ids;
+  for (const std::string& line : effects()) ids.push_back(line.substr(0, line.find(' ')));
+  std::ranges::sort(ids);
+  return ids;
+}
+
+int ToolCallsTest::count_events(const std::string& run, const std::string& event) const {
+  int count = 0;
+  for (Members& line : combined_log()) count += line["event"] == event && line["tool_run_id"] == run ? 1 : 0;
+  return count;
+}
+
+void ToolCallsTest::expect_audit_intact() const {
+  const Outcome outcome = reeve({"audit", "verify"});
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+}
+
+void ToolCallsTest::expect_completed(const std::string& run) const {
+  Members over = finish(run);
+  EXPECT_EQ(over["status"], "completed") << over["reason"] << "\n" << logs(run);
+}
+
+}  // namespace reeve::testing
