@@ -22,7 +22,6 @@ constexpr int method_not_found = -32601;
 constexpr int too_many_requests = -32000;
 constexpr int unsupported_revision = -32022;
 
-constexpr std::string_view stateless_revision = "2026-07-28";
 // The newest first.
 constexpr auto revisions = std::to_array<std::string_view>({"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"});
 // The only revision with arrays of messages.
@@ -88,6 +87,16 @@ Value describe_result(const McpToolResult& result) {
 }
 
 }  // namespace
+
+bool is_mcp_revision(std::string_view text) noexcept {
+  return text == stateless_mcp_revision || std::ranges::find(revisions, text) != revisions.end();
+}
+
+std::vector<std::string_view> mcp_revisions() {
+  std::vector<std::string_view> all = {stateless_mcp_revision};
+  all.insert(all.end(), revisions.begin(), revisions.end());
+  return all;
+}
 
 McpReaction McpServer::on_long_line() {
   return {.lines = {json::encode(make_error({}, parse_error, "the line is longer than 4 MiB"))}};
@@ -157,9 +166,9 @@ std::optional<Value> McpServer::on_message(const Value& message, std::optional<s
 std::optional<Value> McpServer::on_request(const Request& request, McpReaction& reaction) {
   Request read = request;
   if (const std::string* revision = find_revision(request.params)) {
-    if (*revision != stateless_revision) {
-      Value data = Value::object(
-          {{"supported", Value::array({Value::string(stateless_revision)})}, {"requested", Value::string(*revision)}});
+    if (*revision != stateless_mcp_revision) {
+      Value data = Value::object({{"supported", Value::array({Value::string(stateless_mcp_revision)})},
+                                  {"requested", Value::string(*revision)}});
       return make_error(request.id, unsupported_revision, "unsupported protocol version", std::move(data));
     }
     read.is_stateless = true;
@@ -228,7 +237,7 @@ Value McpServer::initialize(const Request& request) {
 
 Value McpServer::discover(const Request& request) const {
   Value result = Value::object({{"resultType", Value::string("complete")},
-                                {"supportedVersions", Value::array({Value::string(stateless_revision)})},
+                                {"supportedVersions", Value::array({Value::string(stateless_mcp_revision)})},
                                 {"capabilities", capabilities()}});
   set_cache(result);
   result.set("_meta", Value::object({{"io.modelcontextprotocol/serverInfo", server_info()}}));

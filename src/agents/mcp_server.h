@@ -19,6 +19,12 @@ inline constexpr std::size_t max_mcp_line = 4UZ * 1024 * 1024;
 // Requests without an answer yet.
 inline constexpr std::size_t max_mcp_pending = 64;
 
+// The only revision without `initialize`.
+inline constexpr std::string_view stateless_mcp_revision = "2026-07-28";
+// Whether the server speaks it.
+bool is_mcp_revision(std::string_view text) noexcept;
+std::vector<std::string_view> mcp_revisions();
+
 // A request that the host has to answer with finish().
 struct McpWork {
   enum class Kind { list_tools, call_tool };
@@ -55,12 +61,15 @@ class McpServer {
  public:
   // The version of the program.
   explicit McpServer(std::string version) : version_(std::move(version)) {}
+  // For messages of a client that has agreed on that revision before.
+  McpServer(std::string version, std::string revision) : version_(std::move(version)), revision_(std::move(revision)) {}
 
   McpReaction on_line(std::string_view line);
   // A line over `max_mcp_line`, whose content was dropped.
   static McpReaction on_long_line();
   // The line to write; nothing if the request was cancelled, or other requests of its batch are open.
   std::optional<std::string> finish(std::uint64_t ticket, const McpOutcome& outcome);
+  bool has_open() const noexcept { return !pending_.empty(); }
 
  private:
   // Requests that came in one array are answered in one.

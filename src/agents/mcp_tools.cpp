@@ -14,7 +14,8 @@ namespace {
 
 using base::Value;
 
-constexpr std::size_t max_name = 256;
+// As long as the names that the daemon takes.
+constexpr std::size_t max_name = 255;
 constexpr std::size_t max_question = 16UZ * 1024;
 constexpr std::size_t max_options = 20;
 constexpr std::size_t max_option = 200;
@@ -45,6 +46,18 @@ wire::HostedTool describe_ask_person() {
   return {std::string(ask_person_tool), "Asks the person who supervises this work, and waits for the answer.",
           schema({{"question", typed("string", "the question, complete in itself")}, {"options", std::move(options)}},
                  {"question"})};
+}
+
+wire::HostedTool describe_port_question() {
+  wire::HostedTool tool = describe_ask_person();
+  Value options = *tool.input_schema.find("properties")->find("options");
+  tool.input_schema = schema({{"question", typed("string", "the question, complete in itself")},
+                              {"options", std::move(options)},
+                              {"reference", typed("string",
+                                                  "continues the wait for the question that has this "
+                                                  "reference; `question` can be omitted then")}},
+                             {});
+  return tool;
 }
 
 wire::HostedTool describe_report_progress() {
@@ -97,7 +110,12 @@ const std::vector<wire::HostedTool>& run_tools() {
 }
 
 const std::vector<wire::HostedTool>& outside_tools() {
-  static const std::vector<wire::HostedTool> tools = {describe_ask_person(), describe_report_progress()};
+  static const std::vector<wire::HostedTool> tools = {describe_ask_person()};
+  return tools;
+}
+
+const std::vector<wire::HostedTool>& port_tools() {
+  static const std::vector<wire::HostedTool> tools = {describe_port_question()};
   return tools;
 }
 
@@ -137,6 +155,34 @@ std::expected<Value, std::string> parse_question(const Value& arguments, std::st
   if (!options) return std::unexpected(options.error());
   return Value::object(
       {{"question", Value::string(*question)}, {"options", std::move(*options)}, {"approval_id", Value::string(name)}});
+}
+
+std::expected<OutsideQuestion, std::string> parse_outside_question(const Value& arguments,
+                                                                   std::string_view new_reference) {
+  OutsideQuestion asked{.reference = std::string(new_reference)};
+  const Value* named = arguments.find("reference");
+  const bool is_named = named != nullptr && !named->is_null();
+  if (is_named) {
+    auto reference = read_text(arguments, "reference", max_name);
+    if (!reference) return std::unexpected(reference.error());
+    asked.reference = std::move(*reference);
+    const Value* question = arguments.find("question");
+    if (question == nullptr || question->is_null()) return asked;
+  }
+  auto question = read_text(arguments, "question", max_question);
+  if (!question) return std::unexpected(question.error());
+  auto options = read_options(arguments);
+  if (!options) return std::unexpected(options.error());
+  asked.body = Value::object({{"question", Value::string(*question)},
+                              {"options", std::move(*options)},
+                              {"reference", Value::string(asked.reference)}});
+  return asked;
+}
+
+std::string describe_unanswered(std::string_view reference) {
+  return fmt::format(
+      "Nobody has answered yet; the question stays open. To continue the wait, call `ask_person` with {}",
+      json::encode(Value::object({{"reference", Value::string(reference)}})));
 }
 
 std::expected<std::string, std::string> describe_decision(const Value& approval) {

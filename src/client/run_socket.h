@@ -12,7 +12,8 @@
 #include "client/http.h"
 #include "wire/tool_call.h"
 
-// The socket of one run (REEVE_SOCKET), as a process of the run uses it.
+// The socket of one run (REEVE_SOCKET), as a process of the run uses it; or that of the daemon, for a question from
+// outside.
 namespace reeve::client {
 
 // When an unanswered request is given up.

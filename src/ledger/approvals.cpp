@@ -232,9 +232,9 @@ std::variant<engine::Used, engine::Voided, engine::GrantRefusal> use_grant(Trans
   }
   // A direct update takes effect only once it is settled.
   const bool is_open = row->approval.status != ApprovalStatus::pending && !row->is_settled;
-  // What a tool call may do starts no attempt.
-  const bool is_call = row->approval.kind == model::ApprovalKind::tool_call;
-  if (is_open || is_call) return engine::GrantRefusal::not_granted;
+  // What a tool call may do starts no attempt, and neither does an answer to a caller outside of runs.
+  const bool starts_nothing = row->approval.kind == model::ApprovalKind::tool_call || row->approval.asked_by;
+  if (is_open || starts_nothing) return engine::GrantRefusal::not_granted;
   const auto used = engine::use(row->approval, usage);
   if (std::holds_alternative<engine::GrantRefusal>(used)) return used;
   const auto* voided = std::get_if<engine::Voided>(&used);

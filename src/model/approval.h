@@ -97,10 +97,10 @@ struct Approval {
   friend bool operator==(const Approval&, const Approval&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Approval, (),
-                      (approval_id, kind, project, risk, risk_reasons, context, tool_run_id, execution_id, node_id, agent_id,
-                       tool_name, tool_ref, arguments, question, options, default_value, status, chosen_value, answer,
-                       comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at, delivery, secret,
-                       advisory, asked_by))
+                      (approval_id, kind, project, risk, risk_reasons, context, tool_run_id, execution_id, node_id,
+                       agent_id, tool_name, tool_ref, arguments, question, options, default_value, status, chosen_value,
+                       answer, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at, delivery,
+                       secret, advisory, asked_by))
 
 // The option of a terminal prompt without readable choices: a person types the answer.
 inline constexpr std::string_view text_option = "answer";

@@ -24,8 +24,8 @@ struct ApprovalRow {
 std::optional<base::WallTime> read_foreign_time(std::string_view text);
 ApprovalRow read_approval(const Row& row);
 std::optional<ApprovalRow> find_approval(Session& session, base::ApprovalId id);
-// The store assigns the id, and the project of a run or an execution; decision status and times are ignored. A reminder is due at half of its time; without an
-// expiry, every day.
+// The store assigns the id, and the project of a run or an execution; decision status and times are ignored. A reminder
+// is due at half of its time; without an expiry, every day.
 inline constexpr base::Milliseconds reminder_interval = std::chrono::hours(24);
 base::ApprovalId insert_approval(Session& session, const ApprovalRow& row, const std::string& now);
 

@@ -139,6 +139,20 @@ use           unused
   }
 }
 
+// Asked over the API, outside of any run.
+TEST(ApprovalText, caller_outside_of_runs_is_the_asker) {
+  const Approval approval{.question = "Ship it?",
+                          .options = model::default_options(),
+                          .created_at = now,
+                          .delivery = model::Delivery::live,
+                          .asked_by = "bot\x1b"};
+  EXPECT_EQ(asker_text(approval), "bot\\x1b");
+  EXPECT_THAT(approval_details(approval, {}, {}, now),
+              AllOf(HasSubstr("asked_by      bot\\x1b"), HasSubstr("the caller reads it"),
+                    HasSubstr("the caller could approve its own request"), Not(HasSubstr("its socket"))));
+  EXPECT_EQ(question_line(approval), "Ship it?");
+}
+
 TEST(ApprovalText, details_in_a_pipe_are_key_value_lines) {
   Approval approval = pending();
   approval.secret = true;

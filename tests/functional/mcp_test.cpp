@@ -194,13 +194,13 @@ TEST_F(McpProgram, read_context_passes_the_document_through) {
   EXPECT_THAT(answer_to_call(1, "read_context"), AllOf(HasSubstr(R"(\"task\": \"fix it\")"), HasSubstr("TR-1")));
 }
 
-TEST_F(McpProgram, outside_a_run_says_that_nobody_can_be_reached) {
+TEST_F(McpProgram, outside_a_run_and_without_a_daemon_says_what_to_do) {
   start({});
   send(R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})");
-  EXPECT_THAT(answer(1), AllOf(HasSubstr("ask_person"), HasSubstr("report_progress"), Not(HasSubstr("approve")),
+  EXPECT_THAT(answer(1), AllOf(HasSubstr("ask_person"), Not(HasSubstr("report_progress")), Not(HasSubstr("approve")),
                                Not(HasSubstr("read_context"))));
   EXPECT_THAT(answer_to_call(2, "ask_person", R"({"question":"Go?"})"),
-              AllOf(HasSubstr("reeve run"), HasSubstr(R"("isError":true)")));
+              AllOf(HasSubstr("reeve serve"), HasSubstr(R"("isError":true)")));
   EXPECT_THAT(answer_to_call(3, "approve", R"({"tool_name":"Bash","input":{}})"), HasSubstr("-32602"));
   EXPECT_THAT(answer_to_call(4, "shell_execute"), HasSubstr("-32602"));
 }
@@ -215,7 +215,7 @@ TEST_F(McpProgram, inside_without_a_socket_denies) {
 TEST_F(McpProgram, lines_that_are_too_long_or_no_json_are_answered) {
   start({});
   send("{" + std::string(5UZ * 1024 * 1024, ' '));
-  EXPECT_THAT(answer_to_call(1, "report_progress", R"({"percent":1})"), HasSubstr("isError"));
+  EXPECT_THAT(answer_to_call(1, "ask_person"), HasSubstr("isError"));
   EXPECT_THAT(session_->out(), HasSubstr("longer than 4 MiB"));
   send("nonsense");
   EXPECT_TRUE(session_->wait_for("-32700"));

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agents/mcp_http.h"
 #include "agents/mcp_server.h"
 #include "agents/mcp_tools.h"
 #include "base/error.h"
@@ -22,6 +23,7 @@ void check_line(const std::string& line) {
 void check_tools(const base::Value& arguments) {
   static_cast<void>(agents::parse_approve(arguments, "new"));
   static_cast<void>(agents::parse_question(arguments, "q"));
+  static_cast<void>(agents::parse_outside_question(arguments, "q"));
   static_cast<void>(agents::parse_progress(arguments));
   static_cast<void>(agents::describe_decision(arguments));
 }
@@ -31,6 +33,7 @@ void check_tools(const base::Value& arguments) {
 // Any lines to an MCP server: every answer is one line of JSON, and every request is answered at most once.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
+  if (const auto fault = agents::find_http_fault({}, input)) check_line(*fault);
   agents::McpServer server("1");
   std::vector<std::uint64_t> open;
   for (const std::string_view line : base::split(input, '\n')) {

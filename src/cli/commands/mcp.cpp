@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/connect.h"
 #include "cli/gate/mcp_session.h"
 #include "cli/gate/mcp_tools_host.h"
 #include "cli/gate/run_context.h"
@@ -16,9 +17,9 @@ namespace {
 // For calls that are nearly done when the client closes its end.
 constexpr std::chrono::seconds last_calls(1);
 
-ExitCode run(const Call& /*call*/) {
+ExitCode run(const Call& call) {
   std::signal(SIGPIPE, SIG_IGN);
-  const McpTools tools(find_run_context());
+  const McpTools tools(find_run_context(), [&call] { return daemon_place(call); });
   std::atomic<bool> is_broken = false;
   McpSession session(
       REEVE_VERSION,
@@ -48,8 +49,8 @@ Inside a run: `approve`, the permission prompt tool of Claude Code; `ask_person`
 that needs a person waits for the answer; other calls continue meanwhile. A call is denied if the daemon does not
 answer.
 
-Outside a run it offers only `ask_person` and `report_progress`, and says in their results that nobody can be
-reached yet.)",
+Outside a run it offers only `ask_person`, which asks through the running daemon; it starts none. Agents on other
+machines use `/mcp` at the daemon's port.)",
       .examples = {{"claude --mcp-config '{\"mcpServers\":{\"reeve\":{\"command\":\"reeve\",\"args\":[\"mcp\"]}}}' "
                     "--permission-prompt-tool mcp__reeve__approve -p 'fix the test'",
                     "let Reeve answer what Claude Code would ask"}},

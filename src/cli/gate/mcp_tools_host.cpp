@@ -9,8 +9,10 @@
 #include "agents/mcp_tools.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "cli/connect.h"
 #include "json/decode.h"
 #include "json/encode.h"
+#include "json/fields.h"
 
 namespace reeve::cli {
 
@@ -52,7 +54,8 @@ std::string describe_denial(const wire::CallReply& reply) {
 
 }  // namespace
 
-McpTools::McpTools(RunContext context) : context_(std::move(context)), process_name_("mcp-" + base::random_hex(8)) {
+McpTools::McpTools(RunContext context, FindDaemon find_daemon)
+    : context_(std::move(context)), find_daemon_(std::move(find_daemon)), process_name_("mcp-" + base::random_hex(8)) {
   std::error_code error;
   folder_ = std::filesystem::current_path(error);
 }
@@ -72,9 +75,7 @@ McpOutcome McpTools::dispatch(const McpWork& work, const std::stop_token& stop) 
   const bool is_own = is_own_tool(own, work.tool);
   if (!context_.is_inside) {
     if (!is_own) return McpError{agents::mcp_invalid_params, "no such tool outside a run: " + base::visible(work.tool)};
-    return failure(
-        "Reeve has no way yet to hear a program outside a run. Start this agent with `reeve run`; until then, "
-        "ask in your own answer.");
+    return ask_outside(work, stop);
   }
   if (work.tool == agents::approve_tool) return approve(work, stop);
   if (!context_.socket) return failure("Reeve cannot be asked: REEVE_SOCKET is not set in this process of a run");
@@ -117,6 +118,30 @@ McpOutcome McpTools::ask_person(const McpWork& work, const std::stop_token& stop
   if (!asked) return failure("the question could not be asked: " + asked.error());
   const auto decided = socket.wait_approval(name);
   if (!decided) return failure("no answer: " + decided.error());
+  const auto text = agents::describe_decision(*decided);
+  return text ? McpToolResult{.text = *text} : failure(text.error());
+}
+
+McpOutcome McpTools::ask_outside(const McpWork& work, const std::stop_token& stop) const {
+  auto question = agents::parse_outside_question(work.arguments, own_name(work));
+  if (!question) return failure(question.error());
+  if (!question->body) return failure("`question` is missing: this server waits until the answer is there");
+  const client::DaemonPlace place = find_daemon_();
+  if (place.host) {
+    return failure(fmt::format("REEVE_HOST names another daemon, which serves MCP itself: {}/mcp", place.host->url()));
+  }
+  if (!client::Daemon(place).is_running()) {
+    return failure(
+        "nobody can be asked: no Reeve daemon is running. Any `reeve` command that needs one starts it, or "
+        "`reeve serve`; until then, ask in your own answer.");
+  }
+  if (const auto project = project_here(place)) question->body->set("project", Value::string(*project));
+  client::RunSocket socket(place.socket, {.deadline = base::SystemClock().boot_now() + decision_time, .stop = stop});
+  const auto asked = socket.post("/api/questions", *question->body);
+  if (!asked) return failure("the question could not be asked: " + asked.error());
+  const std::string id = json::text_of(*asked, "approval_id");
+  const auto decided = socket.wait_approval(id);
+  if (!decided) return failure(fmt::format("no answer to {}: {}", base::visible(id), decided.error()));
   const auto text = agents::describe_decision(*decided);
   return text ? McpToolResult{.text = *text} : failure(text.error());
 }

@@ -1,19 +1,23 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <stop_token>
 #include <string>
 
 #include "agents/mcp_server.h"
 #include "cli/gate/run_context.h"
+#include "client/daemon.h"
 #include "client/run_socket.h"
 
-// What the tools of `reeve mcp` do: they ask the daemon over the socket of the run.
+// What the tools of `reeve mcp` do: they ask the daemon, inside a run over the run's socket.
 namespace reeve::cli {
 
 class McpTools {
  public:
-  explicit McpTools(RunContext context);
+  // Called for each question outside of a run; may throw.
+  using FindDaemon = std::function<client::DaemonPlace()>;
+  McpTools(RunContext context, FindDaemon find_daemon);
 
   // Blocks until the work is done or stopped. Never throws. May be called on several threads.
   agents::McpOutcome perform(const agents::McpWork& work, const std::stop_token& stop) const noexcept;
@@ -23,6 +27,8 @@ class McpTools {
   std::vector<wire::HostedTool> list(const std::stop_token& stop) const;
   agents::McpOutcome approve(const agents::McpWork& work, const std::stop_token& stop) const;
   agents::McpOutcome ask_person(const agents::McpWork& work, const std::stop_token& stop) const;
+  // Outside of a run. Starts no daemon.
+  agents::McpOutcome ask_outside(const agents::McpWork& work, const std::stop_token& stop) const;
   agents::McpOutcome report_progress(const agents::McpWork& work, const std::stop_token& stop) const;
   agents::McpOutcome read_context(const std::stop_token& stop) const;
   agents::McpOutcome run_hosted(const agents::McpWork& work, const std::stop_token& stop) const;
@@ -32,6 +38,7 @@ class McpTools {
   std::string own_name(const agents::McpWork& work) const;
 
   RunContext context_;
+  FindDaemon find_daemon_;
   std::string process_name_;
   std::filesystem::path folder_;
 };

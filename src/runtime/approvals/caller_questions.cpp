@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "runtime/inbox/inbox.h"
 #include "runtime/loop/store_task.h"
 #include "store/approvals.h"
@@ -20,6 +22,7 @@ CallerAsked ask_once(Transaction& transaction, const ledger::CallerQuestion& que
   const auto id = before ? base::ApprovalId::parse(*before) : std::nullopt;
   if (id) {
     if (auto row = store::find_approval(transaction.session(), *id)) return {.approval = std::move(row->approval)};
+    throw Error(base::ErrorCode::approval_not_found, fmt::format("{} was removed", id->text()), "ask with a new key");
   }
   CallerAsked asked = ledger::ask_for_caller(transaction, question);
   remember_answer(transaction, idempotency, asked.approval.approval_id.text());

@@ -80,6 +80,10 @@ TEST(Notice, title_and_body_can_be_read_alone) {
       R"({"approval_id":"AP-4","tool":"aider","tool_run_id":"TR-3","question":"Deploy?","project":"/home/ana/shop"})"));
   EXPECT_EQ(asked.title, "Approval needed (AP-4)");
   EXPECT_EQ(asked.body, "Deploy?\naider (TR-3), project shop\nreeve show AP-4");
+  const NoticeText outside = text_of(
+      event_of(model::EventKind::approval_needed,
+               R"({"approval_id":"AP-6","tool":null,"tool_run_id":null,"asked_by":"bot\n","question":"Ship it?"})"));
+  EXPECT_EQ(outside.body, "Ship it?\nbot\nreeve show AP-6");
   const NoticeText failed = text_of(event_of(
       model::EventKind::tool_status_change,
       R"j({"tool":"aider","tool_run_id":"TR-3","status":"failed","reason":"exit_code != 0 (2)","exit_code":2})j"));

@@ -72,6 +72,7 @@ struct Parameter {
 struct Reply {
   int status = 200;
   base::Value schema;
+  // Empty: without a body.
   std::string_view type = "application/json";
 };
 

@@ -18,6 +18,8 @@ std::vector<Operation> failure_operations(json::Schemas& schemas);
 std::vector<Operation> terminal_operations(json::Schemas& schemas);
 std::vector<Operation> stdin_operations(json::Schemas& schemas);
 std::vector<Operation> approval_operations(json::Schemas& schemas);
+std::vector<Operation> question_operations(json::Schemas& schemas);
+std::vector<Operation> mcp_operations(json::Schemas& schemas);
 std::vector<Operation> tool_call_operations(json::Schemas& schemas);
 std::vector<Operation> grant_operations(json::Schemas& schemas);
 std::vector<Operation> execution_operations(json::Schemas& schemas);

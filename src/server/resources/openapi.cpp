@@ -77,6 +77,7 @@ void add_replies(const Operation& operation, std::map<int, Value>& responses) {
       continue;
     }
     Value& response = responses.try_emplace(reply.status, described("success")).first->second;
+    if (reply.type.empty()) continue;
     Value kinds = Value::object();
     for (base::Member& member : *response.as_object()) {
       if (member.key == "content") kinds = std::move(member.value);
@@ -100,7 +101,13 @@ void add_errors(const Operation& operation, std::map<int, Value>& responses) {
   }
   for (const auto& [status, codes] : by_status) {
     Value response = described(fmt::format("refused: {}", fmt::join(codes, ", ")));
-    response.set("content", content("application/problem+json", json::reference_schema("Problem")));
+    Value kinds = content("application/problem+json", json::reference_schema("Problem"));
+    // An operation may have refusals of another form besides.
+    if (const auto own = responses.find(status); own != responses.end() && status >= 400) {
+      for (const base::Member& kind : *own->second.find("content")->as_object()) kinds.set(kind.key, kind.value);
+      responses.erase(own);
+    }
+    response.set("content", std::move(kinds));
     Value::Array list;
     for (const std::string& code : codes) list.push_back(text(code));
     response.set("x-codes", Value::array(std::move(list)));
@@ -207,6 +214,7 @@ std::string_view about_tag(std::string_view name) {
       {"patches", "changes made by nodes, and how they reach the checkout"},
       {"pipelines", "sequences of agent steps and approval steps"},
       {"policy", "rules for agents' tool calls"},
+      {"questions", "questions of programs that run outside of Reeve"},
       {"roles", "roles defined in the config"},
       {"runs", "supervised runs of tools"},
       {"tasks", "work items for agents; currently only imported ones"},
