@@ -24,16 +24,15 @@ using Case = std::tuple<const char*, Decision>;
 class ToolCallChannels : public testing::ToolCallsTest, public ::testing::WithParamInterface<Case> {
  protected:
   ToolCallChannels() {
+    const bool is_denied = std::get<1>(GetParam()) == Decision::denied;
     configure(
         fmt::format("tools:\n"
                     "  agent: {{command: [/bin/sh, -c], resume: live}}\n"
                     "  lines: {{command: [/bin/sh, -c], resume: live, mode: stream, speaks: reeve}}\n"
                     "policies:\n"
                     "  tools:\n"
-                    "    shell_execute:\n"
-                    "      - {{policy: auto_approve, when: {{argv: [{}]}}}}\n"
-                    "      - {{policy: deny, when: {{argv: [{}]}}}}\n",
-                    argv("by_rule"), argv("denied")));
+                    "    shell_execute: {{policy: {}, when: {{argv: [{}]}}}}\n",
+                    is_denied ? "deny" : "auto_approve", argv(is_denied ? "denied" : "by_rule")));
   }
 
   // JSON, and so YAML.

@@ -77,7 +77,7 @@ TEST_F(ToolCallHost, allowed_call_returns_the_result_of_its_tool) {
 // TOOL-6
 TEST_F(ToolCallHost, unusable_requests_are_refused_with_a_hint) {
   const std::string said =
-      say("call c1 ripgrep '{}' --execute; call c2 launch '{}' --execute\n"
+      say("call c1 Grep '{}' --execute; call c2 launch '{}' --execute\n"
           "call c3 file_read '{\"path\":1}' --execute; call c4 file_read '{}' --execute\n"
           "call c5 shell_execute '{\"command\":\"ls\",\"argv\":[\"ls\"]}' --execute");
   EXPECT_THAT(said, AllOf(HasSubstr("call.unknown_tool"), HasSubstr("search_files")));
@@ -102,7 +102,7 @@ TEST_F(ToolCallHost, command_cannot_call_tools) {
   EXPECT_EQ(approve(wait_for_question(run)).code, 0);
   expect_completed(run);
   EXPECT_THAT(logs(run), HasSubstr("approval.gate_asks"));
-  EXPECT_EQ(reeve({"calls"}).out.find("inner"), std::string::npos);
+  EXPECT_THAT(calls_of("TR-2"), IsEmpty());
 }
 
 // What runs for an agent ends with it.

@@ -32,11 +32,12 @@ std::string ToolCallsTest::functions() const {
 }
 
 std::string ToolCallsTest::begin(const std::string& script, const std::string& tool) const {
-  return start_tool(tool, {functions() + script});
+  // A denied call as the last command would fail the run.
+  return start_tool(tool, {functions() + script + "\ntrue"});
 }
 
 std::string ToolCallsTest::say(const std::string& script, const std::string& tool) const {
-  return reeve({"run", "--tool", tool, "--", functions() + script}).out;
+  return reeve({"run", "--tool", tool, "--", functions() + script + "\ntrue"}).out;
 }
 
 std::vector<Members> ToolCallsTest::calls_of(const std::string& run) const {
