@@ -210,19 +210,24 @@ TEST_F(ToolCallAttack, large_arguments_are_bounded) {
   const std::string run = begin(
       "many() { printf '{'; for i in $(seq 3000); do printf '\"k%s\":%s,' $i $i; done; printf '\"z\":%s}' $1; }\n"
       "long() { printf '{\"text\":\"'; yes x | head -c 200000 | tr -d '\\n'; printf '%s\"}' $1; }\n"
-      "send() { printf '{\"call\":\"%s\",\"tool\":\"ask_me\",\"arguments\":%s}' $1 \"$($2 $3)\" > body; curl -s "
-      "--unix-socket \"$REEVE_SOCKET\" -H 'Content-Type: application/json' --data-binary @body "
+      "wide() { printf '{\"n\":['; for i in $(seq 5000); do printf '%s,' -9223372036854775807; done; printf '%s]}' $1; "
+      "}\n"
+      "escapes() { printf '{\"text\":\"'; yes '\\u0001' | head -n 20000 | tr -d '\\n'; printf '%s\"}' $1; }\n"
+      "send() { { printf '{\"call\":\"%s\",\"tool\":\"ask_me\",\"arguments\":' $1; $1 $2; printf '}'; } > body\n"
+      "  curl -s --unix-socket \"$REEVE_SOCKET\" -H 'Content-Type: application/json' --data-binary @body "
       "http://reeve/api/tool-calls; echo; }\n"
-      "send c1 many 1; send c1 many 2; send c2 long 1; send c2 long 2; echo sent; wait_file go");
+      "for kind in many long wide escapes; do send $kind 1; send $kind 2; done; echo sent; wait_file go");
   wait_for_output(run, "sent");
-  const std::vector<Members> waiting = wait_for_waiting(run, 4);
-  ASSERT_EQ(waiting.size(), 4U) << logs(run);
-  for (const Members& call : waiting) {
-    EXPECT_LT(call.at("arguments").size(), 20'000U);
-    EXPECT_LT(show(call.at("approval_id"))["arguments"].size(), 20'000U);
+  const std::vector<Members> waiting = wait_for_waiting(run, 8);
+  ASSERT_EQ(waiting.size(), 8U) << logs(run);
+  // With the words about what is left out.
+  constexpr std::size_t most = 17 * 1024;
+  for (std::size_t i = 0; i < waiting.size(); ++i) {
+    const Members& call = waiting[i];
+    EXPECT_LE(call.at("arguments").size(), most) << call.at("native_id");
+    EXPECT_LE(show(call.at("approval_id"))["arguments"].size(), most) << call.at("native_id");
+    if (i % 2 == 1) EXPECT_NE(call.at("arguments_digest"), waiting[i - 1].at("arguments_digest"));
   }
-  EXPECT_NE(waiting[0].at("arguments_digest"), waiting[1].at("arguments_digest"));
-  EXPECT_NE(waiting[2].at("arguments_digest"), waiting[3].at("arguments_digest"));
   let("go");
   expect_completed(run);
 }
