@@ -72,7 +72,9 @@ TEST_F(ToolCalls, unknown_tool_asks) {
 
 // TOOL-3, APR-1, APR-8
 TEST_F(ToolCalls, approval_and_its_comment_reach_the_agent) {
-  const std::string run = begin("echo thinking about it; act c1 ask_me '{\"n\":1}'");
+  const std::string run = begin("echo thinking about it; wait_file go; act c1 ask_me '{\"n\":1}'");
+  wait_for_output(run, "thinking about it");
+  let("go");
   const std::string question = wait_for_question(run);
   EXPECT_EQ(show(run)["status"], "waiting_approval");
   EXPECT_THAT(executed(), IsEmpty());
@@ -153,7 +155,7 @@ TEST_F(ToolCalls, clock_is_held_while_a_call_waits) {
   const std::string question = wait_for_question(waits);
   // A run of the same tool that began later is over its time.
   const std::string works = begin("wait_file never");
-  EXPECT_EQ(finish(works)["status"], "timed_out");
+  EXPECT_EQ(finish(works)["status"], "failed_timeout");
   EXPECT_EQ(show(waits)["status"], "waiting_approval");
   EXPECT_EQ(approve(question).code, 0);
   expect_completed(waits);

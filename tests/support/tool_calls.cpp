@@ -1,6 +1,8 @@
 #include "tests/support/tool_calls.h"
 
 #include <algorithm>
+#include <csignal>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -30,11 +32,12 @@ std::string ToolCallsTest::functions() const {
 }
 
 std::string ToolCallsTest::begin(const std::string& script, const std::string& tool) const {
-  return start_tool(tool, {functions() + script});
+  // A denied call as the last command would fail the run.
+  return start_tool(tool, {functions() + script + "\ntrue"});
 }
 
 std::string ToolCallsTest::say(const std::string& script, const std::string& tool) const {
-  return reeve({"run", "--tool", tool, "--", functions() + script}).out;
+  return reeve({"run", "--tool", tool, "--", functions() + script + "\ntrue"}).out;
 }
 
 std::vector<Members> ToolCallsTest::calls_of(const std::string& run) const {
@@ -73,6 +76,27 @@ std::vector<Members> ToolCallsTest::wait_for_waiting(const std::string& run, std
 std::string ToolCallsTest::wait_for_question(const std::string& run) const {
   const std::vector<Members> waiting = wait_for_waiting(run, 1);
   return waiting.size() == 1 ? waiting.front().at("approval_id") : "AP-0";
+}
+
+std::unique_ptr<Session> ToolCallsTest::serve_until(const std::string& point) const {
+  if (std::filesystem::exists(socket())) EXPECT_EQ(reeve({"stop"}).code, 0);
+  auto daemon = start({"serve"}, Session::Ends::pipes, {{"REEVE_CRASH_POINT", point}});
+  daemon->wait_for_error("listening");
+  return daemon;
+}
+
+void ToolCallsTest::expect_killed(Session& daemon, const std::string& point) {
+  EXPECT_EQ(daemon.wait(), 128 + SIGKILL) << "it never came to " << point;
+}
+
+std::string ToolCallsTest::effect(const std::string& word) const {
+  return fmt::format("'{}' effect '{}' {}", zoo_binary(), (scratch().path() / "effects").string(), word);
+}
+
+std::string ToolCallsTest::quoted(const std::string& text) {
+  std::string word = "'";
+  for (const char character : text) word += character == '\'' ? std::string("'\\''") : std::string(1, character);
+  return word + "'";
 }
 
 Outcome ToolCallsTest::approve(const std::string& id, const Words& more) const {

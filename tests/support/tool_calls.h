@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,15 @@ class ToolCallsTest : public ApprovalFlowTest {
   std::vector<Members> wait_for_waiting(const std::string& run, std::size_t count) const;
   // The approval of the only waiting call.
   std::string wait_for_question(const std::string& run) const;
+
+  // A daemon that dies at this crash point.
+  std::unique_ptr<Session> serve_until(const std::string& point) const;
+  static void expect_killed(Session& daemon, const std::string& point);
+
+  // Shell: a line with this word in the file of effects.
+  std::string effect(const std::string& word) const;
+  // One word of a shell command.
+  static std::string quoted(const std::string& text);
 
   Outcome approve(const std::string& id, const Words& more = {}) const;
   Outcome reject(const std::string& id, const Words& more = {}) const;
