@@ -27,6 +27,7 @@
 // Tool calls that a rule allows, over the sockets of real runs of a real daemon (TOOL-3), compared with their floor:
 // one durable commit. Floor and Reeve alternate.
 //   reeve_call_bench FOLDER [PART…]   parts: call many hook; default: all
+//   reeve_call_bench hooks FOLDER     the measured run: starts hooks and writes their times to a file
 namespace reeve::bench {
 namespace {
 
@@ -87,8 +88,10 @@ class Agents {
     for (int i = 0; i < count; ++i) {
       files.push_back(folder / fmt::format("socket-{}", i));
       fs::remove(files.back());
-      runs_.push_back(
-          start_run(connection_, {.argv = {"/bin/sh", "-c", script, files.back().string()}, .cwd = folder.string()}));
+      // The rule for a program applies to the one that the run finds in its PATH.
+      runs_.push_back(start_run(connection_, {.argv = {"/bin/sh", "-c", script, files.back().string()},
+                                              .environment = {{"PATH", "/usr/bin:/bin"}},
+                                              .cwd = folder.string()}));
     }
     for (const fs::path& file : files) sockets_.push_back(wait_for(file));
   }
@@ -263,20 +266,23 @@ std::string make_hook_input(const fs::path& folder) {
 }
 
 struct HookTimes {
+  double floor = 0;
   double answered = 0;
   double exited = 0;
 };
 
-HookTimes run_hook(const Place& place, const std::string& socket, const std::string& input) {
+// Starts the hook in the environment of this process.
+HookTimes run_hook(const std::string& reeve, const std::string& input) {
   os::Pipe in = os::make_pipe();
   os::Pipe out = os::make_pipe();
   // Fits into the pipe.
   if (!os::write_all(in.write.get(), input)) fail("the input of the hook");
   in.write = os::Fd();
+  std::vector<std::string> environment;
+  for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
   const auto start = steady_clock::now();
-  auto hook = os::spawn({.argv = {place.programs.reeve.string(), "hook", "claude"},
-                         .environment = {"PATH=/usr/bin:/bin", "HOME=" + place.folder.string(),
-                                         "REEVE_SOCKET=" + socket, "REEVE_RUN_ID=TR-1"},
+  auto hook = os::spawn({.argv = {reeve, "hook", "claude"},
+                         .environment = std::move(environment),
                          .input = in.read.get(),
                          .output = out.write.get()});
   if (!hook) fail("the hook does not start");
@@ -291,23 +297,42 @@ HookTimes run_hook(const Place& place, const std::string& socket, const std::str
   return times;
 }
 
-void measure_hooks(const Place& place) {
-  const Daemon daemon = open_daemon(place, "hooks");
-  const fs::path folder = place.folder / "agents";
-  const Agents agents(daemon, folder, 1);
-  Floor floor(place.folder / "floor.db");
-  std::vector<double> floors;
-  std::vector<double> answered;
-  std::vector<double> exited;
+fs::path times_file(const fs::path& folder) { return folder / "hooks.times"; }
+
+// As the tool of a run: the daemon refuses a process that names a run and is none of it.
+int time_hooks(const fs::path& folder) {
+  const std::string reeve = (own_program().parent_path() / "reeve").string();
+  Floor floor(folder / "floor.db");
+  std::ofstream file(times_file(folder));
   for (int i = 0; i < hooks; ++i) {
     const auto start = steady_clock::now();
     floor::run_captured({"/bin/true"});
     floor.commit_ms();
-    floors.push_back(ms_since(start));
-    const HookTimes took = run_hook(place, agents.sockets().front(), make_hook_input(folder));
-    answered.push_back(took.answered);
-    exited.push_back(took.exited);
+    const double floor_ms = ms_since(start);
+    const HookTimes took = run_hook(reeve, make_hook_input(fs::current_path()));
+    file << fmt::format("{} {} {}\n", floor_ms, took.answered, took.exited);
   }
+  return file.flush() ? 0 : 1;
+}
+
+void measure_hooks(const Place& place) {
+  const Daemon daemon = open_daemon(place, "hooks");
+  const fs::path folder = place.folder / "agents";
+  fs::create_directories(folder);
+  client::Connection connection = daemon.connect();
+  wait_completed(connection, start_run(connection, {.argv = {own_program().string(), "hooks", place.folder.string()},
+                                                    .environment = {{"PATH", "/usr/bin:/bin"}},
+                                                    .cwd = folder.string()}));
+  std::vector<double> floors;
+  std::vector<double> answered;
+  std::vector<double> exited;
+  std::ifstream file(times_file(place.folder));
+  for (HookTimes one; file >> one.floor >> one.answered >> one.exited;) {
+    floors.push_back(one.floor);
+    answered.push_back(one.answered);
+    exited.push_back(one.exited);
+  }
+  if (std::ssize(answered) != hooks) fail("hooks without times");
   row("floor: /bin/true and a durable commit", figure(floors), tail(floors));
   row("reeve hook claude, start to its allow", figure(answered),
       fmt::format("{:.2f} x the floor; {}; goal under 15", median(answered) / median(floors), tail(answered)));
@@ -328,6 +353,7 @@ std::vector<Part> parts_of(const Place& place) {
 int main(int argc, char** argv) {
   using namespace reeve;
   const std::vector<std::string> words = bench::words_of(argc, argv, 1, "FOLDER [PART…]");
+  if (words.size() == 2 && words[0] == "hooks") return bench::time_hooks(words[1]);
   const bench::Programs programs{.reeve = bench::own_program().parent_path() / "reeve"};
   bench::measure_parts(bench::parts_of({programs, std::filesystem::canonical(words[0])}),
                        {words.begin() + 1, words.end()});
