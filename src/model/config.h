@@ -233,7 +233,7 @@ struct Config {
   friend bool operator==(const Config&, const Config&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Config, (),
-                      (state, store, tools, roles, gates, policies, agents, risk, supervision, log, server, worktree, notify,
-                       retention))
+                      (state, store, tools, roles, gates, policies, agents, risk, supervision, log, server, worktree,
+                       notify, retention))
 
 }  // namespace reeve::model

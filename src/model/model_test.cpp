@@ -42,10 +42,10 @@ TEST(Record, run_has_the_specified_fields) {
 TEST(Record, approval_has_the_specified_fields) {
   EXPECT_EQ(
       keys_of<Approval>(),
-      words("approval_id project risk risk_reasons context tool_run_id execution_id node_id agent_id tool_name "
+      words("approval_id kind project risk risk_reasons context tool_run_id execution_id node_id agent_id tool_name "
             "tool_ref arguments question options "
             "default_value status chosen_value answer comment decided_by digest use attempt created_at decided_at "
-            "expires_at delivery secret advisory"));
+            "expires_at delivery secret advisory asked_by"));
 }
 
 TEST(Record, execution_has_the_specified_fields) {

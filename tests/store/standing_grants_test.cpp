@@ -185,14 +185,21 @@ TEST_P(StandingGrantsTest, restored_store_grants_nothing) {
   const CallStored open = ask(released, "c2", "mcp:t/other");
   leave(released, true);
   // Not settled when the backup was made.
-  store_.open_bare()->run_script(
+  session_->run_script(
       fmt::format("UPDATE approvals SET status = 'approved', decided_at = '2026-01-01T00:00:00.000Z' WHERE number = {}",
                   said.asked->approval_id.number()));
   call([&](Transaction& transaction) { settle_restored(transaction, ledger_->executions()); });
   EXPECT_EQ(status_of(live), RunStatus::failed);
   EXPECT_EQ(call_of(lost.row.call.call_id).outcome, CallOutcome::withdrawn);
   EXPECT_EQ(column("SELECT count(*) FROM grants WHERE revoked_at IS NULL"), "0\n");
-  EXPECT_EQ(call_of(said.row.call.call_id).answer, CallDecision::deny);
+  // PostgreSQL tells the ledger of the update, which may settle it before; the yes is then void.
+  const bool is_told = GetParam() == Place::Kind::postgresql;
+  const auto answer = call_of(said.row.call.call_id).answer;
+  EXPECT_TRUE(answer == CallDecision::deny || (is_told && answer == CallDecision::allow));
+  EXPECT_EQ(
+      column(fmt::format("SELECT count(*) FROM approvals WHERE number = {} AND status = 'approved' AND use = 'unused'",
+                         said.asked->approval_id.number())),
+      "0\n");
   EXPECT_EQ(status_of(released), RunStatus::waiting_approval) << "it waits for a person only";
   EXPECT_TRUE(decide(open.asked->approval_id, Word::approve));
   EXPECT_EQ(resume(released).attempt, 2);

@@ -187,13 +187,17 @@ TEST_P(ToolCallsTest, plain_update_decides_a_call) {
            })
         .kind;
   };
-  store_.open_bare()->run_script("UPDATE approvals SET status = 'approved', chosen_value = 'perhaps'");
-  EXPECT_EQ(settle(), OutsideResult::Kind::voided);
+  // PostgreSQL tells the ledger of the update, which may then be first.
+  const bool is_told = GetParam() == Place::Kind::postgresql;
+  session_->run_script("UPDATE approvals SET status = 'approved', chosen_value = 'perhaps'");
+  const auto voided = settle();
+  EXPECT_TRUE(voided == OutsideResult::Kind::voided || (is_told && voided == OutsideResult::Kind::nothing));
   EXPECT_FALSE(take(stored.row.call.call_id).row.call.answer);
   EXPECT_EQ(status_of(run), RunStatus::waiting_approval);
-  store_.open_bare()->run_script("UPDATE approvals SET status = 'approved'");
-  EXPECT_FALSE(take(stored.row.call.call_id).row.call.answer) << "it counts once it is settled";
-  EXPECT_EQ(settle(), OutsideResult::Kind::settled);
+  session_->run_script("UPDATE approvals SET status = 'approved'");
+  if (!is_told) EXPECT_FALSE(take(stored.row.call.call_id).row.call.answer) << "it counts once it is settled";
+  const auto settled = settle();
+  EXPECT_TRUE(settled == OutsideResult::Kind::settled || (is_told && settled == OutsideResult::Kind::nothing));
   EXPECT_EQ(status_of(run), RunStatus::running);
   EXPECT_EQ(take(stored.row.call.call_id).row.call.answer, CallDecision::allow);
   EXPECT_EQ(call_of(stored.row.call.call_id).decided_by, "outside");

@@ -22,7 +22,9 @@ using ::testing::Not;
 class HostedGitHostile : public ::testing::Test {
  protected:
   HostedGitHostile() {
-    made.write("../evil", fmt::format("#!/bin/sh\necho \"$0 $*\" >> '{}'\ncat\n", canary.string()));
+    made.write("../evil",
+               fmt::format("#!/bin/sh\necho \"$0 $*\" >> '{}'\ncase \"$*\" in *origin.git*) exit 1 ;; esac\ncat\n",
+                           canary.string()));
     ::chmod(evil.c_str(), 0700);
     made.git({"config", "user.name", "Agent"});
     made.git({"config", "user.email", "agent@example.com"});

@@ -57,7 +57,9 @@ Parameter limit_parameter() {
 Parameter cursor_parameter() { return text_parameter("cursor", "`next_cursor` of the previous page"); }
 
 Parameter project_parameter() {
-  return text_parameter("project", "absolute path of a project folder; default: the project of the token or of the daemon, if it has one");
+  return text_parameter(
+      "project",
+      "absolute path of a project folder; default: the project of the token or of the daemon, if it has one");
 }
 
 Parameter project_filter() { return text_parameter("project", "only records of the project with this absolute path"); }
