@@ -246,7 +246,15 @@ void RunSocketApi::limit_wait_for_store(const SharedExchange& exchange, const Op
 }
 
 void RunSocketApi::admit_peer(const SharedExchange& exchange, const Operation& /*operation*/, const Next& next) const {
-  exchange->in_run_caller = find_in_run_caller(daemon_, exchange->request.peer);
+  // The process at the other end of a connection is the one that connected, as long as it lasts; finding the run that
+  // it is in takes longer than most requests.
+  const std::shared_ptr<CachedPeerOrigin>& known = exchange->request.peer.peer_origin;
+  if (known && known->is_looked_up) {
+    exchange->in_run_caller = known->in_run_caller;
+  } else {
+    exchange->in_run_caller = find_in_run_caller(daemon_, exchange->request.peer);
+    if (known) *known = {.is_looked_up = true, .in_run_caller = exchange->in_run_caller};
+  }
   if (is_stranger(*exchange)) return refuse(exchange);
   next();
 }
