@@ -205,6 +205,40 @@ TEST_F(ToolCallAttack, garbage_is_refused_and_harms_nobody) {
   EXPECT_EQ(call_of(run, "good")["answer"], "allow");
 }
 
+// TOOL-7: secrets are hidden wherever a call is recorded; the tool gets them.
+TEST_F(ToolCallAttack, secrets_in_arguments_are_not_recorded) {
+  configure(agent_config(", resume: live, secrets: [PIN], env: {PIN: correct-horse-battery}",
+                         ", file_write: {policy: auto_approve, when: {path: 'free/**'}}"));
+  fs::create_directory(project() / "free");
+  const std::string run = begin(
+      "call c1 file_write '{\"path\":\"free/a\",\"content\":\"'$PIN'\"}' --execute >/dev/null\n"
+      "call c2 ask_me '{\"'$PIN'\":[\"x'$PIN'x\"]}' --once >/dev/null; call c3 forbidden '{\"p\":\"'$PIN'\"}' "
+      ">/dev/null\n"
+      "call call-$PIN tool-$PIN '{}' --once >/dev/null; echo asked; wait_file go");
+  wait_for_output(run, "asked");
+  EXPECT_EQ(testing::read_text(project() / "free/a"), "correct-horse-battery");
+  EXPECT_EQ(calls_of(run).size(), 4U);
+  for (const testing::Words& words : std::vector<testing::Words>{{"calls", run, "--json"},
+                                                                 {"show", run, "--calls"},
+                                                                 {"approvals", "--json"},
+                                                                 {"show", "AP-1"},
+                                                                 {"audit", "list", "--json"}}) {
+    const Outcome outcome = reeve(words);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, Not(HasSubstr("correct-horse"))) << words.front() << " " << words.back();
+  }
+  EXPECT_THAT(testing::read_text(state() / "logs/combined.log"), Not(HasSubstr("correct-horse")));
+  EXPECT_EQ(sql("SELECT count(*) FROM tool_calls WHERE arguments LIKE '%correct-horse%' OR native_id LIKE "
+                "'%correct-horse%' OR native_tool LIKE '%correct-horse%' OR tool LIKE '%correct-horse%' OR result LIKE "
+                "'%correct-horse%' OR rule LIKE '%correct-horse%'"),
+            "0");
+  EXPECT_EQ(sql("SELECT count(*) FROM approvals WHERE question LIKE '%correct-horse%' OR tool_name LIKE "
+                "'%correct-horse%' OR tool_ref LIKE '%correct-horse%' OR arguments LIKE '%correct-horse%'"),
+            "0");
+  let("go");
+  expect_completed(run);
+}
+
 // TOOL-7: at most 16 KiB are stored, whatever is sent; the digest covers all of it.
 TEST_F(ToolCallAttack, large_arguments_are_bounded) {
   const std::string run = begin(

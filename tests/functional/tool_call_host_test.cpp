@@ -107,14 +107,35 @@ TEST_F(ToolCallHost, command_cannot_call_tools) {
 
 // What runs for an agent ends with it.
 TEST_F(ToolCallHost, command_ends_with_its_agent) {
-  const std::string run =
-      begin(run_call("c1", "shell_execute", fmt::format(R"({{"argv":["{}","hang"]}})", testing::zoo_binary())));
+  const std::string arguments =
+      fmt::format(R"({{"argv":["{}","wait-file","{}/never"]}})", testing::zoo_binary(), project().string());
+  const std::string run = begin(run_call("c1", "shell_execute", arguments));
   EXPECT_EQ(approve(wait_for_question(run)).code, 0);
-  wait_for_output("TR-2", "ready");
+  EXPECT_TRUE(testing::eventually([&] { return reeve({"logs", "TR-2"}).out.contains("waiting"); }));
   EXPECT_EQ(reeve({"cancel", run}).code, 0);
   finish(run);
   EXPECT_EQ(finish("TR-2")["status"], "cancelled");
   EXPECT_TRUE(testing::eventually([&] { return tools().empty(); }));
+}
+
+// What the agent cannot do itself it cannot have done by the host.
+TEST_F(ToolCallHost, command_has_the_sandbox_of_its_agent) {
+  configure("tools:\n  kept: {command: [/bin/sh, -c], resume: live, sandbox: guard}\n");
+  fs::create_directory(scratch().path() / "outside");
+  const std::string inside = (project() / "inside").string();
+  const std::string outside = (scratch().path() / "outside/file").string();
+  const std::string body = fmt::format(
+      R"({{"call":"c1","tool":"shell_execute","arguments":{{"argv":["/bin/sh","-c","echo x > {}; echo x > {}"]}},"execute":true}})",
+      inside, outside);
+  const std::string run = begin("post tool-calls " + quoted(body) +
+                                    " >/dev/null; get tool-calls/c1/wait?timeout=20s "
+                                    ">/dev/null; post tool-calls " +
+                                    quoted(body),
+                                "kept");
+  EXPECT_EQ(approve(wait_for_question(run)).code, 0);
+  expect_completed(run);
+  EXPECT_TRUE(fs::exists(inside)) << logs(run);
+  EXPECT_FALSE(fs::exists(outside));
 }
 
 class ToolCallHostKill : public ToolCallHost, public ::testing::WithParamInterface<const char*> {};
