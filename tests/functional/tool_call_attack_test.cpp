@@ -32,6 +32,26 @@ class ToolCallAttack : public testing::ToolCallsTest {
   static std::string write_call(const std::string& id, const std::string& path) {
     return "call " + id + " file_write " + quoted(fmt::format(R"({{"path":"{}","content":"x"}})", path)) + " --execute";
   }
+  // An agent whose variable PIN is a secret; it waits for `go` after these calls.
+  std::string begin_with_secret(const std::string& calls) const {
+    configure(agent_config(", resume: live, secrets: [PIN], env: {PIN: correct-horse-battery}",
+                           ", file_write: {policy: auto_approve, when: {path: 'free/**'}}"));
+    const std::string run = begin(calls + "\necho asked; wait_file go");
+    wait_for_output(run, "asked");
+    return run;
+  }
+  void expect_hidden(const std::string& run) const {
+    for (const testing::Words& words : std::vector<testing::Words>{{"calls", run, "--json"},
+                                                                   {"show", run, "--calls"},
+                                                                   {"approvals", "--json"},
+                                                                   {"show", "AP-1"},
+                                                                   {"audit", "list", "--json"}}) {
+      EXPECT_THAT(reeve(words).out, Not(HasSubstr("correct-horse"))) << words.front() << " " << words.back();
+    }
+    EXPECT_THAT(testing::read_text(state() / "logs/combined.log"), Not(HasSubstr("correct-horse")));
+    let("go");
+    expect_completed(run);
+  }
   // A file that no run may read.
   std::string secret() const { return scratch().write("outside/secret", "hunter2\n").string(); }
 };
@@ -207,36 +227,20 @@ TEST_F(ToolCallAttack, garbage_is_refused_and_harms_nobody) {
 
 // TOOL-7: secrets are hidden wherever a call is recorded; the tool gets them.
 TEST_F(ToolCallAttack, secrets_in_arguments_are_not_recorded) {
-  configure(agent_config(", resume: live, secrets: [PIN], env: {PIN: correct-horse-battery}",
-                         ", file_write: {policy: auto_approve, when: {path: 'free/**'}}"));
   fs::create_directory(project() / "free");
-  const std::string run = begin(
-      "call c1 file_write '{\"path\":\"free/a\",\"content\":\"'$PIN'\"}' --execute >/dev/null\n"
-      "call c2 ask_me '{\"'$PIN'\":[\"x'$PIN'x\"]}' --once >/dev/null; call c3 forbidden '{\"p\":\"'$PIN'\"}' "
-      ">/dev/null\n"
-      "call call-$PIN tool-$PIN '{}' --once >/dev/null; echo asked; wait_file go");
-  wait_for_output(run, "asked");
+  const std::string run = begin_with_secret(
+      "call c1 file_write '{\"path\":\"free/a\",\"content\":\"'$PIN'\"}' --execute\n"
+      "call c2 ask_me '{\"'$PIN'\":[\"x'$PIN'x\"]}' --once; call c3 forbidden '{\"p\":\"'$PIN'\"}'\n"
+      "call call-$PIN ask_me '{}' --once");
   EXPECT_EQ(testing::read_text(project() / "free/a"), "correct-horse-battery");
   EXPECT_EQ(calls_of(run).size(), 4U);
-  for (const testing::Words& words : std::vector<testing::Words>{{"calls", run, "--json"},
-                                                                 {"show", run, "--calls"},
-                                                                 {"approvals", "--json"},
-                                                                 {"show", "AP-1"},
-                                                                 {"audit", "list", "--json"}}) {
-    const Outcome outcome = reeve(words);
-    EXPECT_EQ(outcome.code, 0) << outcome.err;
-    EXPECT_THAT(outcome.out, Not(HasSubstr("correct-horse"))) << words.front() << " " << words.back();
-  }
-  EXPECT_THAT(testing::read_text(state() / "logs/combined.log"), Not(HasSubstr("correct-horse")));
-  EXPECT_EQ(sql("SELECT count(*) FROM tool_calls WHERE arguments LIKE '%correct-horse%' OR native_id LIKE "
-                "'%correct-horse%' OR native_tool LIKE '%correct-horse%' OR tool LIKE '%correct-horse%' OR result LIKE "
-                "'%correct-horse%' OR rule LIKE '%correct-horse%'"),
-            "0");
-  EXPECT_EQ(sql("SELECT count(*) FROM approvals WHERE question LIKE '%correct-horse%' OR tool_name LIKE "
-                "'%correct-horse%' OR tool_ref LIKE '%correct-horse%' OR arguments LIKE '%correct-horse%'"),
-            "0");
-  let("go");
-  expect_completed(run);
+  expect_hidden(run);
+}
+
+TEST_F(ToolCallAttack, secret_in_the_name_of_a_tool_is_not_recorded) {
+  const std::string run = begin_with_secret("call c1 tool-$PIN '{}' --once");
+  EXPECT_EQ(calls_of(run).size(), 1U);
+  expect_hidden(run);
 }
 
 // TOOL-7: at most 16 KiB are stored, whatever is sent; the digest covers all of it.
