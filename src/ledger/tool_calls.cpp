@@ -101,7 +101,7 @@ CallRow make_row(Transaction& transaction, const model::Run& run, const engine::
   call.project = run.project;
   call.tool_run_id = run.tool_run_id;
   call.attempt = attempt.claim.attempt;
-  call.tool = attempt.subject.tool;
+  if (call.tool.empty()) call.tool = attempt.subject.tool;
   call.arguments_digest = attempt.digest;
   call.decision = decision_of(verdict.policy);
   call.rule = verdict.rule;

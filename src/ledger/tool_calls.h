@@ -23,7 +23,7 @@ struct CallAttempt {
   engine::CallSubject subject;
   // engine::digest_of_call().
   std::string digest;
-  // For the record: session, native ids and names, channel; arguments are redacted and bounded by the caller.
+  // For the record: session, names, channel; all of it redacted, and the arguments bounded, by the caller.
   model::ToolCall record;
   bool may_defer = false;
   // The tool host runs it.

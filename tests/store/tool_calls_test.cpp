@@ -188,7 +188,7 @@ TEST_P(ToolCallsTest, plain_update_decides_a_call) {
         .kind;
   };
   // PostgreSQL tells the ledger of the update, which may then be first.
-  const bool is_told = GetParam() == Place::Kind::postgresql;
+  const bool is_told = GetParam() == store::Place::Kind::postgresql;
   session_->run_script("UPDATE approvals SET status = 'approved', chosen_value = 'perhaps'");
   const auto voided = settle();
   EXPECT_TRUE(voided == OutsideResult::Kind::voided || (is_told && voided == OutsideResult::Kind::nothing));

@@ -73,9 +73,10 @@ wire::CallReply make_reply(const CallStored& stored) {
   return reply;
 }
 
-engine::RiskSubject make_risk(const engine::CallSubject& subject) {
+// The reasons name the tool.
+engine::RiskSubject make_risk(const engine::CallSubject& subject, const std::string& shown_tool) {
   engine::RiskSubject risk{.source = engine::RiskSubject::Source::tool_call};
-  risk.call = {.tool = subject.tool, .arguments = subject.arguments, .place = subject.place};
+  risk.call = {.tool = shown_tool, .arguments = subject.arguments, .place = subject.place};
   risk.is_sandboxed = subject.sandbox == model::Sandbox::guard;
   return risk;
 }
@@ -121,8 +122,8 @@ model::ToolCall make_record(const wire::CallRequest& request, const std::string&
   model::ToolCall record;
   record.native_id = hide(request.call);
   record.native_tool = hide(request.tool);
-  record.parent_native_id = request.parent;
-  record.session_id = request.session;
+  if (request.parent) record.parent_native_id = hide(*request.parent);
+  if (request.session) record.session_id = hide(*request.session);
   record.cwd = hide(cwd);
   record.arguments = std::move(arguments);
   record.channel = request.channel;
@@ -212,6 +213,7 @@ CallGate::Prepared CallGate::prepare(const Question& question) {
   attempt.digest = engine::digest_of_call(prepared.named.tool, prepared.named.arguments, *identity);
   base::Value shown = bound_arguments(prepared.named.arguments, hide);
   attempt.record = make_record(request, question.cwd, shown, hide);
+  attempt.record.tool = hide(prepared.named.tool);
   attempt.may_defer = request.may_defer;
   attempt.is_hosted = request.execute;
   attempt.time_left_ms = question.time_left_ms;
@@ -225,7 +227,7 @@ CallGate::Prepared CallGate::prepare(const Question& question) {
                         .said = read_text(question.run_folder, question.record, max_said)};
   attempt.question = make_call_question(scene, hide);
   attempt.question.advisory = question.is_advisory;
-  ledger::set_risk(attempt.question, make_risk(attempt.subject), question.levels);
+  ledger::set_risk(attempt.question, make_risk(attempt.subject, attempt.record.tool), question.levels);
   return prepared;
 }
 

@@ -23,20 +23,27 @@ constexpr std::size_t max_call_line = 120;
 // What may still be stored.
 struct Budget {
   std::size_t left = max_stored_arguments;
-  bool is_cut = false;
+
+  // For the punctuation around a value: no list is free.
+  void take(std::size_t bytes) { left -= std::min(left, bytes); }
 };
+
+// As stored: escaped, a text may take six times its bytes.
+std::size_t stored_bytes(const Value& value) { return json::encode(value).size(); }
 
 std::string take_text(const std::string& text, const HideSecrets& hide, Budget& budget) {
   std::string shown = hide(text);
-  if (shown.size() <= budget.left) {
-    budget.left -= shown.size();
+  const std::size_t bytes = stored_bytes(Value::string(shown));
+  if (bytes <= budget.left) {
+    budget.left -= bytes;
     return shown;
   }
-  const std::string_view kept = base::truncate_utf8(shown, budget.left);
-  std::string cut = fmt::format("{}… ({} of {} bytes are shown)", kept, kept.size(), shown.size());
+  std::string_view kept = base::truncate_utf8(shown, budget.left);
+  while (!kept.empty() && stored_bytes(Value::string(kept)) > budget.left) {
+    kept = base::truncate_utf8(kept, kept.size() - std::max<std::size_t>(1, kept.size() / 8));
+  }
   budget.left = 0;
-  budget.is_cut = true;
-  return cut;
+  return fmt::format("{}… ({} of {} bytes are shown)", kept, kept.size(), shown.size());
 }
 
 Value take_value(const Value& value, const HideSecrets& hide, Budget& budget, std::size_t depth);
@@ -72,13 +79,13 @@ Value take_array(const Value::Array& items, const HideSecrets& hide, Budget& bud
 }
 
 Value take_value(const Value& value, const HideSecrets& hide, Budget& budget, std::size_t depth) {
-  // Even a value without text costs something, so that no list is unbounded.
-  constexpr std::size_t cost = 4;
-  budget.left -= std::min(budget.left, cost);
+  constexpr std::size_t punctuation = 4;
+  budget.take(punctuation);
   if (depth > max_depth) return Value::string("… (nested too deeply)");
   if (const std::string* text = value.as_string()) return Value::string(take_text(*text, hide, budget));
   if (const Value::Object* members = value.as_object()) return take_object(*members, hide, budget, depth);
   if (const Value::Array* items = value.as_array()) return take_array(*items, hide, budget, depth);
+  budget.take(stored_bytes(value));
   return value;
 }
 

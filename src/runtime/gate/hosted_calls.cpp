@@ -68,6 +68,7 @@ RunPlan plan_shell(const RunPlan& parent, const HostedCalls::Call& call, std::ve
   plan.profile.sandbox = parent.profile.sandbox;
   plan.profile.secrets = parent.profile.secrets;
   plan.profile.output_cap = parent.profile.output_cap;
+  plan.profile.kill_grace = parent.profile.kill_grace;
   plan.profile.timeout = base::TimeLimit::of(find_shell_time(call.arguments));
   plan.profile.no_output_timeout = base::TimeLimit::off();
   plan.profile.on_interrupted = model::OnInterrupted::fail;

@@ -324,8 +324,7 @@ void LogThread::open_feed(Command& command) {
       if (has_secrets) told.text = shown;
       // Events are shown to people as well, so they must be redacted. A call is not: it is decided and run as printed.
       if (line.is_whole() && stream == model::Stream::out && self.start.speaks_reeve) {
-        auto printed = lines_.read(line.text);
-        if (auto* call = printed ? std::get_if<ToolCall>(&*printed) : nullptr) self.note_call(line, std::move(*call));
+        if (auto call = lines_.read_call(line.text)) self.note_call(line, std::move(*call));
       }
       if (line.is_whole()) {
         if (auto event = lines_.read(told.text)) {

@@ -104,14 +104,25 @@ TEST_F(PrintedCalls, standard_error_makes_no_calls) {
 TEST_F(PrintedCalls, what_is_not_exactly_a_call_is_output) {
   open(true);
   print(std::string("> ") + call_line + "\n");
-  print(R"({"event":"tool_use","arguments":{}})"
-        "\n");
-  print(R"({"event":"tool_use","tool":"a","arguments":[]})"
-        "\n");
   print(R"({"event":"tool_use","tool":"a","tool":"b"})"
         "\n");
   print(std::string(call_line).substr(0, 40));
   EXPECT_TRUE(read().calls.empty());
+}
+
+// TOOL-9: a malformed call is handed on, because its agent waits for an answer.
+TEST_F(PrintedCalls, malformed_calls_are_handed_on) {
+  open(true);
+  print(R"({"event":"tool_use","id":"c1","arguments":{}})"
+        "\n"
+        R"({"event":"tool_use","id":"c2","tool":"a","arguments":[]})"
+        "\n");
+  const OutputBatch batch = read();
+  ASSERT_EQ(batch.calls.size(), 2U);
+  EXPECT_EQ(batch.calls[0].id, "c1");
+  EXPECT_EQ(batch.calls[0].tool, "");
+  EXPECT_EQ(batch.calls[1].id, "c2");
+  EXPECT_EQ(batch.calls[1].arguments.as_object(), nullptr);
 }
 
 // RUN-13: after a crash the same lines are read again; a call without an id is recognised by its place.

@@ -146,4 +146,20 @@ std::optional<ToolEvent> LineReader::read(std::string_view line) {
   return std::nullopt;
 }
 
+std::optional<ToolCall> LineReader::read_call(std::string_view line) {
+  line = trim_blanks(line);
+  if (auto event = read(line)) {
+    auto* call = std::get_if<ToolCall>(&*event);
+    return call != nullptr ? std::optional(std::move(*call)) : std::nullopt;
+  }
+  if (!line.starts_with('{') || !contains(line, "\"tool_use\"")) return std::nullopt;
+  const auto parsed = json::parse(line, {.bytes = limits::line_bytes});
+  if (!parsed || json::text_of(*parsed, "event") != "tool_use") return std::nullopt;
+  const base::Value* arguments = parsed->find("arguments");
+  ToolCall call{
+      .tool = json::text_of(*parsed, "tool"), .arguments = arguments != nullptr ? *arguments : base::Value(), .id = {}};
+  if (std::string id = json::text_of(*parsed, "id"); !id.empty()) call.id = std::move(id);
+  return call;
+}
+
 }  // namespace reeve::runtime

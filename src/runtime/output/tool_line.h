@@ -92,6 +92,9 @@ class LineReader {
   // `line` is a whole line without its newline, any bytes. Returns nothing for plain output, which includes lines with
   // wrong types, a duplicate key or more than limits::line_bytes. Longer texts are truncated between characters.
   std::optional<ToolEvent> read(std::string_view line);
+  // A call in a line of a tool that speaks Reeve's protocol, also one without a tool or with arguments that are not an
+  // object: it is answered with what is wrong. Nothing for all other lines.
+  std::optional<ToolCall> read_call(std::string_view line);
 
  private:
   struct Scanner;
