@@ -60,7 +60,7 @@ TEST_F(CallsCli, grant_allows_equal_calls_until_it_is_revoked) {
   ASSERT_EQ(approved.code, 0) << approved.err;
   EXPECT_THAT(approved.err, HasSubstr("GR-1 allows from now on: "));
   EXPECT_TRUE(testing::eventually([&] { return sql("SELECT count(*) FROM tool_calls") == "3"; }));
-  EXPECT_EQ(sql("SELECT native_id, decision, rule FROM tool_calls WHERE decision = 'allow'"), "c2|allow|GR-1");
+  EXPECT_EQ(sql("SELECT native_id, decision, rule FROM tool_calls WHERE decision = 'allow'"), "c2\tallow\tGR-1");
   EXPECT_THAT(reeve({"policy", "grants"}).out, StartsWith("GR-1\tactive\tTR-1\t"));
   EXPECT_THAT(reeve({"show", "GR-1"}).out, HasSubstr("match\texact\n"));
   EXPECT_EQ(reeve({"policy", "revoke", "GR-1", "GR-7"}).code, 3);
@@ -80,7 +80,7 @@ TEST_F(CallsCli, program_grant_covers_its_subcommand) {
   const Outcome approved = reeve({"approve", "AP-1", "--always", "--match", "program", "--confirm=AP-1"});
   ASSERT_EQ(approved.code, 0) << approved.err;
   EXPECT_TRUE(testing::eventually([&] { return sql("SELECT count(*) FROM tool_calls") == "3"; }));
-  EXPECT_EQ(sql("SELECT native_id, rule FROM tool_calls WHERE decision = 'allow'"), "c2|GR-1");
+  EXPECT_EQ(sql("SELECT native_id, rule FROM tool_calls WHERE decision = 'allow'"), "c2\tGR-1");
   EXPECT_EQ(sql("SELECT native_id FROM tool_calls WHERE answer IS NULL"), "c3");
   EXPECT_EQ(reeve({"approve", "AP-2", "--always", "--match", "path=src/**", "--confirm=AP-2"}).code, 2);
   EXPECT_EQ(reeve({"approve", "AP-2", "--confirm=AP-2"}).code, 0);

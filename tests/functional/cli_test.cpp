@@ -66,7 +66,7 @@ TEST_F(Cli, without_arguments_suggests_what_to_do_next) {
   outcome = reeve({});
   EXPECT_THAT(outcome.out, HasSubstr("is a Reeve project"));
   EXPECT_EQ(reeve({"--json"}).out,
-            "{\"daemon\":false,\"counts\":{\"waiting_approval\":0,\"stalled\":0,\"failed\":0,\"running\":0,"
+            "{\"daemon\":false,\"counts\":{\"waiting_approval\":0,\"stalled\":0,\"failed\":0,\"paused\":0,\"running\":0,"
             "\"queued\":0,\"not_applied\":0},\"items\":[]}\n");
 }
 

@@ -114,14 +114,21 @@ TEST_P(CallerQuestionsTest, update_from_outside_is_settled) {
   session_->run_script(fmt::format("UPDATE approvals SET status = 'approved' WHERE number = {}", good.number()));
   session_->run_script(
       fmt::format("UPDATE approvals SET status = 'approved', chosen_value = 'reject' WHERE number = {}", bad.number()));
-  EXPECT_THAT(call([](Transaction& t) { return find_outside(t.session(), 9); }), ElementsAre(good, bad));
+  // PostgreSQL tells the ledger of the update, which may then be first.
+  const bool is_told = GetParam() == store::Place::Kind::postgresql;
+  if (!is_told) {
+    EXPECT_THAT(call([](Transaction& t) { return find_outside(t.session(), 9); }), ElementsAre(good, bad));
+  }
   const auto settle = [&](base::ApprovalId id) {
     return call([&](Transaction& t) { return settle_outside(t, ledger_->executions(), ledger_.worker(), id).kind; });
   };
-  EXPECT_EQ(settle(good), OutsideResult::Kind::settled);
+  const auto was_first = [&](OutsideResult::Kind kind) { return is_told && kind == OutsideResult::Kind::nothing; };
+  const auto settled = settle(good);
+  EXPECT_TRUE(settled == OutsideResult::Kind::settled || was_first(settled));
   EXPECT_EQ(approval_of(good).decided_by, "outside");
   EXPECT_EQ(approval_of(good).use, ApprovalUse::used);
-  EXPECT_EQ(settle(bad), OutsideResult::Kind::voided);
+  const auto voided = settle(bad);
+  EXPECT_TRUE(voided == OutsideResult::Kind::voided || was_first(voided));
   EXPECT_EQ(approval_of(bad).status, ApprovalStatus::pending);
 }
 

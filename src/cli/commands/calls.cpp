@@ -15,6 +15,7 @@
 #include "cli/scope.h"
 #include "cli/sources.h"
 #include "client/event_feed.h"
+#include "client/runs.h"
 #include "view/call_text.h"
 
 namespace reeve::cli {
@@ -34,7 +35,8 @@ std::optional<base::RunId> find_named_run(const Call& call, client::Daemon& daem
     throw base::Error(ErrorCode::cli_usage, "the run is named twice", "leave out `--run`");
   }
   if (word.empty() && !option) return std::nullopt;
-  return find_run(daemon, word.empty() ? *option : word);
+  // A run that does not exist is an error, not an empty list.
+  return client::get_run(daemon, find_run(daemon, word.empty() ? *option : word)).run.tool_run_id;
 }
 
 std::optional<base::WallTime> time_shown(const Call& call) {

@@ -185,10 +185,9 @@ std::vector<Operation> state_move_operations(json::Schemas& schemas) {
            .body = schemas.of_request<wire::StateMoveRequest>({"folder"}),
            .replies = {{200, schemas.of<wire::StateMoveRecord>()}},
            .errors = {ErrorCode::cli_usage, ErrorCode::execution_not_completed, ErrorCode::store_too_old,
-                      ErrorCode::store_newer, ErrorCode::state_unknown, ErrorCode::daemon_already_running,
-                      ErrorCode::import_damaged, ErrorCode::import_too_large, ErrorCode::import_busy,
-                      ErrorCode::import_not_here, ErrorCode::import_stopped, ErrorCode::execution_inside_run,
-                      ErrorCode::api_peer_gone},
+                      ErrorCode::store_newer, ErrorCode::daemon_already_running, ErrorCode::import_damaged,
+                      ErrorCode::import_too_large, ErrorCode::import_busy, ErrorCode::import_not_here,
+                      ErrorCode::import_stopped, ErrorCode::execution_inside_run, ErrorCode::api_peer_gone},
            .idempotency = IdempotencyMode::answer}};
 }
 
