@@ -168,10 +168,11 @@ base::RunId create_run(Transaction& transaction, const model::Run& run, const st
   return created.tool_run_id;
 }
 
-base::RunId enqueue_run(Transaction& transaction, const model::Run& run, const QueuePlace& place) {
+base::RunId enqueue_run(Transaction& transaction, const model::Run& run, const QueuePlace& place,
+                        const std::optional<std::string>& launch) {
   model::Run created = run;
   created.reason = "waits for its turn";
-  created.tool_run_id = create_run(transaction, created);
+  created.tool_run_id = create_run(transaction, created, launch);
   transaction.session().write(Sql::run_enqueue, {{"host", place.host},
                                                  {"nonce", place.nonce},
                                                  {"priority", place.priority},

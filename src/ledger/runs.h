@@ -12,7 +12,7 @@
 // Runs in the store (SPEC §1): created before their process, and their transitions.
 namespace reeve::ledger {
 
-// Creates a queued run with an id from the store, and sends its event.
+// Creates a queued run with an id from the store, and sends its event. `launch` is what `reeve rerun` needs.
 base::RunId create_run(Transaction& transaction, const model::Run& run, const std::optional<std::string>& launch = {});
 
 // RUN-14: the daemon that starts the run when it is its turn, and where the launch file is until the run is named.
@@ -22,7 +22,8 @@ struct QueuePlace {
   int priority = 0;
 };
 // Creates a run that obeys `max_parallel_runs`.
-base::RunId enqueue_run(Transaction& transaction, const model::Run& run, const QueuePlace& place);
+base::RunId enqueue_run(Transaction& transaction, const model::Run& run, const QueuePlace& place,
+                        const std::optional<std::string>& launch = {});
 
 // An unfinished run that obeys `max_parallel_runs`.
 struct QueuedRun {

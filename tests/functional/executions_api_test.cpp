@@ -114,7 +114,6 @@ TEST_F(ExecutionsApi, wrong_requests_start_nothing) {
       {"{", 400, "api.bad_request"},
       {"{" + there + "}", 400, "api.bad_request"},
       {"{" + there + R"(,"workflow":"w","source":"id: x"})", 400, "api.bad_request"},
-      {R"({"workflow":"w"})", 400, "api.bad_request"},
       {R"({"workflow":"w","project":"here"})", 400, "api.bad_request"},
       {R"({"workflow":"w","project":"/no/such/folder"})", 400, "api.bad_request"},
       {"{" + there + R"(,"workflow":"w","inputs":[1]})", 400, "api.bad_request"},

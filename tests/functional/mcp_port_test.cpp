@@ -36,7 +36,7 @@ class McpPort : public testing::PortTest {
   }
   // Waits until that many questions are stored.
   bool has_questions(int count) const {
-    return testing::eventually([&] { return sql("SELECT count(*) FROM approvals") == fmt::format("{}\n", count); });
+    return testing::eventually([&] { return sql("SELECT count(*) FROM approvals") == std::to_string(count); });
   }
   std::string column(const std::string& name) const { return sql("SELECT " + name + " FROM approvals"); }
 };
@@ -63,7 +63,7 @@ TEST_F(McpPort, speaks_the_protocol_without_sessions) {
   EXPECT_EQ(status_of(post(port, token + "MCP-Protocol-Version: 1999-01-01\r\n", listing)), 400);
   EXPECT_EQ(status_of(post(port, token, "nonsense")), 400);
   EXPECT_EQ(status_of(post(port, token, "\"" + std::string(2UZ << 20U, 'x') + "\"")), 400);
-  EXPECT_EQ(sql("SELECT count(*) FROM approvals"), "0\n");
+  EXPECT_EQ(sql("SELECT count(*) FROM approvals"), "0");
 }
 
 // The checks of every route.
@@ -89,7 +89,7 @@ TEST_F(McpPort, strangers_cannot_ask) {
     EXPECT_EQ(status_of(post(port, token, question)), 403) << scope;
     EXPECT_EQ(status_of(ask(port, compose(port, "POST", "/api/questions", token, body))), 403) << scope;
   }
-  EXPECT_EQ(sql("SELECT count(*) FROM approvals"), "0\n");
+  EXPECT_EQ(sql("SELECT count(*) FROM approvals"), "0");
 }
 
 // APR-12: the asker is the token. A wait holds up no other request.
@@ -100,8 +100,8 @@ TEST_F(McpPort, question_is_answered_in_a_stream) {
   waiting.send(compose(port, "POST", "/mcp", token + both, call(R"({"question":"Ship it?","options":["yes","no"]})")));
   EXPECT_THAT(waiting.read_until("\r\n\r\n"), HasSubstr("Content-Type: text/event-stream"));
   ASSERT_TRUE(has_questions(1));
-  EXPECT_EQ(column("asked_by"), "bot\n");
-  EXPECT_EQ(column("kind || COALESCE(run, '-') || COALESCE(execution, '-')"), "question--\n");
+  EXPECT_EQ(column("asked_by"), "bot");
+  EXPECT_EQ(column("kind || COALESCE(run, '-') || COALESCE(execution, '-')"), "question--");
   EXPECT_EQ(status_of(post(port, token, R"({"jsonrpc":"2.0","id":9,"method":"ping"})")), 200);
   EXPECT_THAT(reeve({"approvals"}).out, HasSubstr("bot"));
   EXPECT_THAT(reeve({"show", "AP-1"}).out, HasSubstr("asked_by\tbot"));
@@ -138,7 +138,7 @@ TEST_F(McpPort, disconnecting_frees_the_request_and_keeps_the_question) {
       return request("GET", "/metrics").contains("reeve_http_connections{door=\"api\"} 1\n");
     })) << "the request is not freed";
   }
-  EXPECT_EQ(column("status"), "pending\n");
+  EXPECT_EQ(column("status"), "pending");
   EXPECT_EQ(reeve({"approve", "--yes", "AP-1"}).code, 0);
   EXPECT_THAT(post(port, token, call(R"({"reference":"ship-7"})")), HasSubstr(R"("text":"yes")"));
   EXPECT_THAT(post(port, token, question), HasSubstr(R"("text":"yes")"));
@@ -166,7 +166,7 @@ TEST_F(McpPort, limited_token_asks_for_its_project) {
   waiting.send(compose(port, "POST", "/mcp", token + json_only, call(R"({"question":"Three?"})")));
   ASSERT_TRUE(has_questions(2));
   const std::string path = project().string();
-  EXPECT_EQ(column("project"), path + "\n" + path + "\n");
+  EXPECT_EQ(column("project"), path + "\n" + path);
   EXPECT_EQ(reeve({"reject", "AP-2"}).code, 0);
   EXPECT_EQ(status_of(waiting.read_answer()), 200);
 }
@@ -182,7 +182,7 @@ TEST_F(McpPort, api_takes_questions_and_bounds_them) {
   EXPECT_EQ(record["risk"], "medium");
   EXPECT_EQ(record["tool_run_id"], "null");
   EXPECT_EQ(body_of(request("POST", "/api/questions", wish, key))["approval_id"], "AP-1");
-  EXPECT_EQ(sql("SELECT count(*) FROM approvals"), "1\n");
+  EXPECT_EQ(sql("SELECT count(*) FROM approvals"), "1");
   const std::string long_text(17UZ * 1024, 'x');
   for (const std::string& wrong :
        {std::string("{}"), std::string(R"({"question":""})"), R"({"question":")" + long_text + R"("})",
@@ -205,7 +205,7 @@ TEST_F(McpPort, a_process_inside_a_run_cannot_ask_as_if_outside) {
   EXPECT_THAT(api.out, HasSubstr("api.inside_run"));
   const Outcome mcp = reeve({"run", "--", "/bin/sh", "-c", at + "-d '" + listing + "' http://x/mcp"});
   EXPECT_THAT(mcp.out, HasSubstr("api.inside_run"));
-  EXPECT_EQ(sql("SELECT count(*) FROM approvals"), "0\n");
+  EXPECT_EQ(sql("SELECT count(*) FROM approvals"), "0");
 }
 
 TEST_F(McpPort, stdio_server_asks_through_the_running_daemon) {

@@ -40,7 +40,7 @@ void Supervisor::enqueue(RunPlan plan, StartTerms terms, RunAnswer answer) {
     if (before) {
       if (auto found = store::find_run(transaction.session(), *before)) return {std::move(found->run), false};
     }
-    const base::RunId id = ledger::enqueue_run(transaction, make_run(*shared), place);
+    const base::RunId id = ledger::enqueue_run(transaction, make_run(*shared), place, shared->rerun);
     terms.along(transaction, id);
     Run record = store::find_run(transaction.session(), id).value().run;
     if (terms.idempotency) {
