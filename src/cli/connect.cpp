@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <mutex>
 #include <unistd.h>
 #include <utility>
@@ -148,6 +149,14 @@ std::optional<std::string> project_here(const client::DaemonPlace& place) {
   const auto project = place.host ? std::nullopt : project::find_project(".");
   if (!project || base::find_invalid_utf8(project->string())) return std::nullopt;
   return project->string();
+}
+
+std::optional<std::string> folder_here(const client::DaemonPlace& place) {
+  if (auto project = project_here(place)) return project;
+  std::error_code error;
+  const std::filesystem::path here = std::filesystem::current_path(error);
+  if (place.host || error || base::find_invalid_utf8(here.string())) return std::nullopt;
+  return here.string();
 }
 
 client::DaemonPlace patient_place(const Call& call) {

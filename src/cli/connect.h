@@ -18,6 +18,8 @@ namespace reeve::cli {
 client::DaemonPlace daemon_place(const Call& call);
 // The enclosing project, for a daemon on this machine; empty for a remote one, or if there is no project.
 std::optional<std::string> project_here(const client::DaemonPlace& place);
+// The same; outside a project, the current folder.
+std::optional<std::string> folder_here(const client::DaemonPlace& place);
 // The same for commands that wait indefinitely: they report what they are waiting for and do not give up.
 client::DaemonPlace patient_place(const Call& call);
 // The same without checking the folder, for commands that report on it.

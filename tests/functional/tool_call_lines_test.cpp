@@ -109,10 +109,10 @@ TEST_F(ToolCallLines, unusable_calls_get_an_error) {
   const std::string run =
       begin(speak("use c1 no_such_tool '{}'; hear; use c2 file_write '{\"path\":7}'; hear; use c3 file_write '[]'\n"
                   "echo '{\"event\":\"tool_use\",\"tool\":\"file_write\"}'; echo '{\"event\":\"tool_use\"'; " +
-                  write_call("c4", "free/a") + "hear; hear; echo end"),
+                  write_call("c4", "free/a") + "hear; hear; hear; echo end"),
             "lines");
   expect_completed(run);
-  EXPECT_EQ(testing::count_of(logs(run), R"(got {"event":"tool_error")"), 3) << logs(run);
+  EXPECT_EQ(testing::count_of(logs(run), R"(got {"event":"tool_error")"), 4) << logs(run);
   EXPECT_EQ(content("free/a"), "c4");
 }
 

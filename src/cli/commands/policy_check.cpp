@@ -36,7 +36,7 @@ ExitCode run(const Call& call) {
     question.cwd = std::filesystem::absolute(*cwd).lexically_normal().string();
   }
   client::Daemon daemon(daemon_place(call));
-  question.project = project_here(daemon.place());
+  question.project = folder_here(daemon.place());
   const client::PolicyRecord record = client::check_policy(daemon, question);
   if (call.is_json) {
     print_json(call, record.wire);

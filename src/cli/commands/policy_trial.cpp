@@ -69,7 +69,7 @@ ExitCode run(const Call& call) {
                   "Nothing was checked.");
   }
   client::Daemon daemon(daemon_place(call));
-  const auto project = project_here(daemon.place());
+  const auto project = folder_here(daemon.place());
   std::size_t differing = 0;
   Value::Array records;
   for (const spec::LocatedPolicyCase& located : *cases) {
