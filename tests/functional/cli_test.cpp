@@ -65,9 +65,10 @@ TEST_F(Cli, without_arguments_suggests_what_to_do_next) {
   EXPECT_THAT(outcome.err, HasSubstr("reeve demo"));
   outcome = reeve({});
   EXPECT_THAT(outcome.out, HasSubstr("is a Reeve project"));
-  EXPECT_EQ(reeve({"--json"}).out,
-            "{\"daemon\":false,\"counts\":{\"waiting_approval\":0,\"stalled\":0,\"failed\":0,\"paused\":0,\"running\":0,"
-            "\"queued\":0,\"not_applied\":0},\"items\":[]}\n");
+  EXPECT_EQ(
+      reeve({"--json"}).out,
+      "{\"daemon\":false,\"counts\":{\"waiting_approval\":0,\"stalled\":0,\"failed\":0,\"paused\":0,\"running\":0,"
+      "\"queued\":0,\"not_applied\":0},\"items\":[]}\n");
 }
 
 TEST_F(Cli, help_starts_with_examples_and_lists_every_command) {

@@ -77,10 +77,13 @@ class CallsSimulation {
 
   CallsReport run() {
     start_daemon();
+    // No crash before there is a run.
+    std::optional<base::RunId> made;
     submit([&](Transaction& transaction) {
-      run_ = create_run(transaction, {.tool_name = "agent"});
-      begin_attempt(transaction, *run_, {.epoch = 1, .keeper = {.host = "here"}});
+      made = create_run(transaction, {.tool_name = "agent"});
+      begin_attempt(transaction, *made, {.epoch = 1, .keeper = {.host = "here"}});
     });
+    run_ = made;
     for (int step = 0; step < max_steps && report_.broken.empty() && !is_over(); ++step) {
       try {
         take_step();

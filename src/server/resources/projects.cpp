@@ -98,7 +98,8 @@ std::vector<Operation> project_operations(json::Schemas& schemas) {
            .scope = Scope::admin,
            .body = schemas.of_request<wire::ProjectMove>({"before", "after"}),
            .replies = {{200, schemas.of<wire::ProjectMove>()}},
-           .errors = {ErrorCode::run_unwritable, ErrorCode::file_unwritable, ErrorCode::execution_inside_run},
+           .errors = {ErrorCode::run_unwritable, ErrorCode::file_unwritable, ErrorCode::approval_inside_run,
+                      ErrorCode::execution_inside_run, ErrorCode::api_peer_gone},
            .idempotency = IdempotencyMode::answer}};
 }
 
