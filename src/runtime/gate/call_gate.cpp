@@ -15,6 +15,7 @@
 #include "ledger/run_questions.h"
 #include "runtime/gate/call_question.h"
 #include "runtime/gate/call_request.h"
+#include "runtime/gate/file_change.h"
 #include "runtime/inbox/inbox.h"
 #include "runtime/loop/store_task.h"
 #include "runtime/runs/run_outputs.h"
@@ -220,11 +221,14 @@ CallGate::Prepared CallGate::prepare(const Question& question) {
   // Grants are known in the transaction only: the question may not be needed.
   const engine::CallVerdict verdict = engine::decide_call(question.terms.policies, attempt.subject, attempt.digest, {});
   if (verdict.policy != model::Policy::require_approval) return prepared;
-  const CallScene scene{.subject = attempt.subject,
-                        .verdict = verdict,
-                        .native_tool = request.tool,
-                        .arguments = std::move(shown),
-                        .said = read_text(question.run_folder, question.record, max_said)};
+  const base::Value& arguments = prepared.named.arguments;
+  const bool is_write = prepared.named.tool == "file_write";
+  const CallScene scene{
+      .subject = attempt.subject,
+      .verdict = verdict,
+      .native_tool = request.tool,
+      .arguments = is_write ? bound_arguments(show_change(question.origin.folder, arguments), hide) : std::move(shown),
+      .said = read_text(question.run_folder, question.record, max_said)};
   attempt.question = make_call_question(scene, hide);
   attempt.question.advisory = question.is_advisory;
   ledger::set_risk(attempt.question, make_risk(attempt.subject, attempt.record.tool), question.levels);
