@@ -34,6 +34,8 @@ void tell_run(Transaction& transaction, const model::Run& run) {
   data.set("project", json::to_value(store::path_of(run.project)));
   if (run.paused_at) data.set("paused_at", json::to_value(run.paused_at));
   EventFacts facts{.status = run.status, .execution = run.execution_id};
+  const bool has_failed = is_final(run.status) && run.status != RunStatus::completed;
+  if (has_failed && run.last_error) data.set("last_error", Value::string(*run.last_error));
   if (is_final(run.status) && run.duration_ms) {
     data.set("duration_ms", Value::integer(*run.duration_ms));
     facts.duration = base::Milliseconds(*run.duration_ms);

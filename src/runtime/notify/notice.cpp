@@ -55,12 +55,15 @@ bool is_reminder(const base::Value& data) {
   return found != nullptr && found->as_bool() != nullptr && *found->as_bool();
 }
 
-// "exit 2", as listings say it; otherwise the stored reason.
+// "exit 2: error: boom", as listings say it; otherwise the stored reason.
 std::string reason_of(const base::Value& data) {
   const std::string reason = member(data, "reason", longest_summary);
   const base::Value* code = data.find("exit_code");
   const bool has_code = code != nullptr && code->as_integer() != nullptr;
-  return has_code && reason.starts_with("exit_code") ? fmt::format("exit {}", *code->as_integer()) : reason;
+  std::string text = has_code && reason.starts_with("exit_code") ? fmt::format("exit {}", *code->as_integer()) : reason;
+  const std::string error = member(data, "last_error", longest_summary);
+  if (!error.empty() && !text.contains(error)) text += (text.empty() ? "" : ": ") + error;
+  return text;
 }
 
 bool is_about_run(const ledger::StoredEvent& event) { return event.kind == model::EventKind::tool_status_change; }
