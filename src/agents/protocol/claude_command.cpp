@@ -48,8 +48,9 @@ AgentFile claude_settings(const AgentSetup& setup) {
   return {std::string(claude_file), json::encode_pretty(settings) + "\n"};
 }
 
-// Measured with Qwen Code 0.24.4: this `hooks` in a user's settings. Documented: system settings, and that they
-// override those of the user and the project.
+// Measured with Qwen Code 0.24.4: these `hooks` in the user's settings. Documented only: system settings are read from
+// the path in the variable, and override those of user and project. Versions before pull request 12077 (September 2026)
+// skip hooks of system settings if both user and project have hooks; then calls have results without a gate.
 AgentFile qwen_settings(const AgentSetup& setup) {
   const Value settings =
       Value::object({{"hooks", make_run_hooks(HookDialect::qwen, setup.reeve_program, setup.hook_seconds)},
