@@ -16,16 +16,19 @@ extern "C" {
 int fuzz_body(const std::uint8_t* data, std::size_t size);
 int fuzz_config(const std::uint8_t* data, std::size_t size);
 int fuzz_frames(const std::uint8_t* data, std::size_t size);
+int fuzz_gemini(const std::uint8_t* data, std::size_t size);
 int fuzz_hook(const std::uint8_t* data, std::size_t size);
 int fuzz_hosted(const std::uint8_t* data, std::size_t size);
 int fuzz_http(const std::uint8_t* data, std::size_t size);
 int fuzz_json(const std::uint8_t* data, std::size_t size);
 int fuzz_keeper(const std::uint8_t* data, std::size_t size);
 int fuzz_mcp(const std::uint8_t* data, std::size_t size);
+int fuzz_opencode(const std::uint8_t* data, std::size_t size);
 int fuzz_output(const std::uint8_t* data, std::size_t size);
 int fuzz_question(const std::uint8_t* data, std::size_t size);
 int fuzz_redaction(const std::uint8_t* data, std::size_t size);
 int fuzz_shell(const std::uint8_t* data, std::size_t size);
+int fuzz_sse(const std::uint8_t* data, std::size_t size);
 int fuzz_workflow(const std::uint8_t* data, std::size_t size);
 }
 
@@ -67,11 +70,13 @@ TEST_P(FuzzCorpus, past_findings_stay_fixed) {
 INSTANTIATE_TEST_SUITE_P(
     Targets, FuzzCorpus,
     ::testing::Values(Corpus{"body", fuzz_body, {}}, Corpus{"config", fuzz_config, {"config", "pipelines"}},
-                      Corpus{"frames", fuzz_frames, {}}, Corpus{"hook", fuzz_hook, {}},
-                      Corpus{"hosted", fuzz_hosted, {}}, Corpus{"http", fuzz_http, {}}, Corpus{"json", fuzz_json, {}},
-                      Corpus{"keeper", fuzz_keeper, {}}, Corpus{"mcp", fuzz_mcp, {}}, Corpus{"output", fuzz_output, {}},
+                      Corpus{"frames", fuzz_frames, {}}, Corpus{"gemini", fuzz_gemini, {}},
+                      Corpus{"hook", fuzz_hook, {}}, Corpus{"hosted", fuzz_hosted, {}}, Corpus{"http", fuzz_http, {}},
+                      Corpus{"json", fuzz_json, {}}, Corpus{"keeper", fuzz_keeper, {}}, Corpus{"mcp", fuzz_mcp, {}},
+                      Corpus{"opencode", fuzz_opencode, {}}, Corpus{"output", fuzz_output, {}},
                       Corpus{"question", fuzz_question, {}}, Corpus{"redaction", fuzz_redaction, {}},
-                      Corpus{"shell", fuzz_shell, {}}, Corpus{"workflow", fuzz_workflow, {"flow", "draw"}}),
+                      Corpus{"shell", fuzz_shell, {}}, Corpus{"sse", fuzz_sse, {}},
+                      Corpus{"workflow", fuzz_workflow, {"flow", "draw"}}),
     [](const auto& param) { return param.param.name; });
 
 }  // namespace
