@@ -23,9 +23,10 @@ constexpr std::string_view settings_name = "gemini-settings.json";
 
 // Gemini gives a project's `.env` to itself and to its hooks, but only variables that are not set. With these, a
 // project could make the shell that starts the hook, or the hook itself, end with "no opinion".
-constexpr auto loader_variables =
-    std::to_array<std::string_view>({"BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "LD_PRELOAD", "LD_AUDIT",
-                                     "LD_LIBRARY_PATH", "GLIBC_TUNABLES", "NODE_OPTIONS", "NODE_PATH"});
+constexpr auto loader_variables = std::to_array<std::string_view>(
+    {"BASH_ENV", "ENV", "LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", "GLIBC_TUNABLES", "NODE_OPTIONS", "NODE_PATH"});
+// The same for the hook alone: a shell that finds them set passes its own options on to all shells below it.
+constexpr auto shell_variables = std::to_array<std::string_view>({"SHELLOPTS", "BASHOPTS"});
 
 Value* find_member(Value& object, std::string_view key) {
   Value::Object* members = object.as_object();
@@ -42,12 +43,15 @@ std::string hidden_name(const AgentSetup& setup) {
 Value make_hooks(const AgentSetup& setup) {
   const int seconds = std::clamp(setup.hook_seconds, min_hook_seconds, max_hook_seconds);
   Value hooks = make_run_hooks(HookDialect::gemini, setup.reeve_program, seconds);
+  Value environment = Value::object();
+  for (const std::string_view name : shell_variables) environment.set(name, Value::string(""));
   for (base::Member& event : *hooks.as_object()) {
     for (Value& group : *event.value.as_array()) {
       // One after the other: Reeve's comes last and sees what the hooks of a project made of the arguments.
       group.set("sequential", Value::boolean(true));
       for (Value& hook : *find_member(group, "hooks")->as_array()) {
         *find_member(hook, "name") = Value::string(hidden_name(setup));
+        hook.set("env", environment);
       }
     }
   }

@@ -127,7 +127,8 @@ TEST(GeminiCommand, updates_reports_and_its_own_sandbox_are_off) {
 // A project's `.env` sets only what is not set.
 TEST(GeminiCommand, a_project_cannot_set_what_starts_the_hook) {
   const AgentCommand command = make_gemini_command(make_setup());
-  for (const char* name : {"BASH_ENV", "SHELLOPTS", "LD_PRELOAD", "NODE_OPTIONS"}) {
+  EXPECT_EQ(json::encode(member_of(hook_of(make_setup()), "env")), R"({"SHELLOPTS":"","BASHOPTS":""})");
+  for (const char* name : {"BASH_ENV", "LD_PRELOAD", "NODE_OPTIONS"}) {
     EXPECT_EQ(command.default_variables.at(name), "") << name;
     EXPECT_FALSE(command.environment.contains(name)) << "the person's own value stays";
   }
