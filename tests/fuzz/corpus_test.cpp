@@ -17,16 +17,19 @@ int fuzz_body(const std::uint8_t* data, std::size_t size);
 int fuzz_claude(const std::uint8_t* data, std::size_t size);
 int fuzz_config(const std::uint8_t* data, std::size_t size);
 int fuzz_frames(const std::uint8_t* data, std::size_t size);
+int fuzz_gemini(const std::uint8_t* data, std::size_t size);
 int fuzz_hook(const std::uint8_t* data, std::size_t size);
 int fuzz_hosted(const std::uint8_t* data, std::size_t size);
 int fuzz_http(const std::uint8_t* data, std::size_t size);
 int fuzz_json(const std::uint8_t* data, std::size_t size);
 int fuzz_keeper(const std::uint8_t* data, std::size_t size);
 int fuzz_mcp(const std::uint8_t* data, std::size_t size);
+int fuzz_opencode(const std::uint8_t* data, std::size_t size);
 int fuzz_output(const std::uint8_t* data, std::size_t size);
 int fuzz_question(const std::uint8_t* data, std::size_t size);
 int fuzz_redaction(const std::uint8_t* data, std::size_t size);
 int fuzz_shell(const std::uint8_t* data, std::size_t size);
+int fuzz_sse(const std::uint8_t* data, std::size_t size);
 int fuzz_workflow(const std::uint8_t* data, std::size_t size);
 }
 
@@ -65,16 +68,16 @@ TEST_P(FuzzCorpus, past_findings_stay_fixed) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, FuzzCorpus,
-                         ::testing::Values(Corpus{"body", fuzz_body, {}}, Corpus{"claude", fuzz_claude, {}},
-                                           Corpus{"config", fuzz_config, {"config", "pipelines"}},
-                                           Corpus{"frames", fuzz_frames, {}}, Corpus{"hook", fuzz_hook, {}},
-                                           Corpus{"hosted", fuzz_hosted, {}}, Corpus{"http", fuzz_http, {}},
-                                           Corpus{"json", fuzz_json, {}}, Corpus{"keeper", fuzz_keeper, {}},
-                                           Corpus{"mcp", fuzz_mcp, {}}, Corpus{"output", fuzz_output, {}},
-                                           Corpus{"question", fuzz_question, {}},
-                                           Corpus{"redaction", fuzz_redaction, {}}, Corpus{"shell", fuzz_shell, {}},
-                                           Corpus{"workflow", fuzz_workflow, {"flow", "draw"}}),
+const Corpus corpora[] = {
+    {"body", fuzz_body, {}},     {"claude", fuzz_claude, {}},     {"config", fuzz_config, {"config", "pipelines"}},
+    {"frames", fuzz_frames, {}}, {"gemini", fuzz_gemini, {}},     {"hook", fuzz_hook, {}},
+    {"hosted", fuzz_hosted, {}}, {"http", fuzz_http, {}},         {"json", fuzz_json, {}},
+    {"keeper", fuzz_keeper, {}}, {"mcp", fuzz_mcp, {}},           {"opencode", fuzz_opencode, {}},
+    {"output", fuzz_output, {}}, {"question", fuzz_question, {}}, {"redaction", fuzz_redaction, {}},
+    {"shell", fuzz_shell, {}},   {"sse", fuzz_sse, {}},           {"workflow", fuzz_workflow, {"flow", "draw"}},
+};
+
+INSTANTIATE_TEST_SUITE_P(Targets, FuzzCorpus, ::testing::ValuesIn(corpora),
                          [](const auto& param) { return param.param.name; });
 
 }  // namespace
