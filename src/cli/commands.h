@@ -7,6 +7,7 @@ namespace reeve::cli {
 
 Command make_run();
 Command make_runs();
+Command make_agent_run();
 Command make_show();
 Command make_calls();
 Command make_logs();

@@ -53,12 +53,18 @@ struct ToolProfile {
   bool keep_descendants = false;
   base::ByteSize output_cap{1ULL << 30U};
   Speaks speaks = Speaks::nothing;
+  // AGT-4: the tool is this agent behind its adapter; `command` is then the agent's own program.
+  std::optional<AgentKind> agent;
+  // AGT-6: how long the agent's process is kept while a person thinks.
+  base::TimeLimit release_after = base::TimeLimit::of(std::chrono::minutes(5));
+  // The agent's name of its model.
+  std::optional<std::string> model;
   friend bool operator==(const ToolProfile&, const ToolProfile&) = default;
 };
 BOOST_DESCRIBE_STRUCT(ToolProfile, (),
                       (command, mode, timeout, no_output_timeout, on_stall, liveness, on_prompt, resume, resume_args,
                        on_interrupted, pass_env, env, secrets, headless, sandbox, failure_markers, kill_grace,
-                       result_grace, keep_descendants, output_cap, speaks))
+                       result_grace, keep_descendants, output_cap, speaks, agent, release_after, model))
 
 struct Role {
   std::optional<std::string> tool;

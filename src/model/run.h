@@ -70,6 +70,10 @@ REEVE_DESCRIBE_ENUM(Sandbox, none, guard)
 enum class Speaks { nothing, reeve };
 REEVE_DESCRIBE_ENUM(Speaks, nothing, reeve)
 
+// A real agent that runs behind its adapter (AGT-4). `acp`: any agent that speaks the Agent Client Protocol.
+enum class AgentKind { claude, codex, gemini, qwen, opencode, acp };
+REEVE_DESCRIBE_ENUM(AgentKind, claude, codex, gemini, qwen, opencode, acp)
+
 // Why an attempt is ended from outside. Stored before anything is done to the process, so that the next daemon knows
 // what its end means.
 struct RunEnding {

@@ -68,6 +68,13 @@ class ConfigCheck {
     }
     return *place;
   }
+  const YamlNode* find(std::initializer_list<std::string_view> path) const {
+    const YamlNode* place = &root_;
+    for (const std::string_view key : path) {
+      if (place != nullptr) place = place->find(key);
+    }
+    return place;
+  }
   static const YamlNode& item(const YamlNode& list, std::size_t i) {
     return list.at(i) != nullptr ? *list.at(i) : list;
   }
@@ -135,6 +142,7 @@ class ConfigCheck {
 
   void check_tool(const std::string& name, const model::ToolProfile& tool) {
     check_command(tool.command, at({"tools", name, "command"}));
+    check_agent(name, tool);
     check_limit(tool.timeout, at({"tools", name, "timeout"}));
     check_limit(tool.no_output_timeout, at({"tools", name, "no_output_timeout"}));
     check_variables(tool.env, at({"tools", name, "env"}));
@@ -154,6 +162,36 @@ class ConfigCheck {
       binder_.report(at({"tools", name, "speaks"}), ErrorCode::config_not_stream,
                      "`speaks: reeve` needs `mode: stream`: replies to tool calls go to standard input",
                      "add `mode: stream`, or remove `speaks`");
+    }
+  }
+
+  // AGT-4. The adapter decides how an agent is started, answered and resumed.
+  void check_agent(const std::string& name, const model::ToolProfile& tool) {
+    const YamlNode* profile = find({"tools", name});
+    if (profile == nullptr) return;
+    if (!tool.agent) {
+      if (profile->find("command") == nullptr) {
+        binder_.report(*profile, ErrorCode::config_missing_key, "`command` is missing",
+                       "add `command: [PROGRAM, …]`, or `agent: claude` for a real agent");
+      }
+      for (const char* key : {"release_after", "model"}) {
+        if (const YamlNode* written = profile->find_key(key)) {
+          binder_.report(*written, ErrorCode::config_needs_agent, fmt::format("`{}` concerns only agents", key),
+                         "add `agent: …`, or remove it");
+        }
+      }
+      return;
+    }
+    if (*tool.agent == model::AgentKind::acp && profile->find("command") == nullptr) {
+      binder_.report(*profile, ErrorCode::config_missing_key, "`agent: acp` needs the agent's `command`",
+                     "add `command: [PROGRAM, …]`, such as [goose, acp]");
+    }
+    for (const char* key : {"mode", "resume", "resume_args", "on_prompt", "speaks", "failure_markers"}) {
+      if (const YamlNode* written = profile->find_key(key)) {
+        binder_.report(*written, ErrorCode::config_not_for_agents,
+                       fmt::format("`{}` has no place beside `agent`: the agent's adapter decides it", key),
+                       "remove it, or write `command` without `agent`");
+      }
     }
   }
 

@@ -36,7 +36,8 @@ constexpr std::string_view elsewhere = "it configures the daemon, whose state fo
 // starts it. Any other key, including future ones, needs trust.
 constexpr auto own_tool_keys = std::to_array<std::string_view>(
     {"command", "mode", "timeout", "no_output_timeout", "on_stall", "liveness", "on_prompt", "resume", "resume_args",
-     "env", "headless", "failure_markers", "kill_grace", "result_grace", "output_cap", "speaks"});
+     "env", "headless", "failure_markers", "kill_grace", "result_grace", "output_cap", "speaks", "agent",
+     "release_after", "model"});
 constexpr auto own_gate_keys =
     std::to_array<std::string_view>({"command", "timeout", "env", "working_dir", "depends_on", "severity", "on_fail"});
 // The identity of a tool that receives the user's variables: a user who trusts `pass_env` also reviews these keys.

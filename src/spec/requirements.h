@@ -51,8 +51,6 @@ inline constexpr std::array required_keys<model::Pipelines> = {"pipelines"sv};
 template <>
 inline constexpr std::array required_keys<model::Pipeline> = {"steps"sv};
 template <>
-inline constexpr std::array required_keys<model::ToolProfile> = {"command"sv};
-template <>
 inline constexpr std::array required_keys<model::Gate> = {"command"sv};
 template <>
 inline constexpr std::array required_keys<model::Notification> = {"on"sv};

@@ -38,11 +38,14 @@ struct RunRequest {
   int priority = 0;
   // RUN-9: standard input follows, sent to /api/runs/{id}/stdin.
   std::optional<model::StandardInput> standard_input;
+  // For an agent (AGT-4): its model instead of the profile's, and the session to continue.
+  std::optional<std::string> model;
+  std::optional<std::string> session;
 };
 BOOST_DESCRIBE_STRUCT(RunRequest, (),
                       (argv, tool, prompt, cwd, project, environment, env, clean_env, timeout, no_output_timeout,
                        on_stall, liveness, mode, on_prompt, execution_id, metadata, rows, columns, queue, priority,
-                       standard_input))
+                       standard_input, model, session))
 
 // The body of POST /api/runs/ID/limits.
 struct RunLimits {

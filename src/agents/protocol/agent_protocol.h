@@ -13,14 +13,13 @@
 #include "base/clock.h"
 #include "base/value.h"
 #include "model/describe.h"
+#include "model/run.h"
 
 // The protocols of real agents as state machines (AGT-4): what the agent writes becomes events, decisions become what
 // the agent reads. Pure: the adapter (src/adapter) owns the process and its pipes. Nothing throws for any bytes.
 namespace reeve::agents {
 
-// A real agent that an adapter can drive. `acp`: any agent that speaks the Agent Client Protocol.
-enum class AgentKind { claude, codex, gemini, qwen, opencode, acp };
-REEVE_DESCRIBE_ENUM(AgentKind, claude, codex, gemini, qwen, opencode, acp)
+using model::AgentKind;
 
 // How far the gate reaches (AGT-5): every call, only those that the agent asks about, or none.
 enum class GateReach { gated, asks, unguarded };

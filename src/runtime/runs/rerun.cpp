@@ -162,8 +162,9 @@ std::expected<RunPlan, Error> make_rerun(const model::Config& config, const mode
     profile = std::move(*found);
     request.tool = run.tool_name;
   }
-  // The record has the whole command.
-  profile.command.clear();
+  // The record has the whole command. An agent starts as its profile says now.
+  if (profile.agent) request.argv.clear();
+  if (!profile.agent) profile.command.clear();
   auto plan = make_plan(std::move(profile), request, {});
   if (!plan) return plan;
   plan->calls = {.policies = config.policies, .agents = config.agents, .role = {}};

@@ -82,6 +82,9 @@ std::expected<model::ToolProfile, Error> find_profile(const std::map<std::string
                                                       const std::string& tool) {
   const auto found = tools.find(tool);
   if (found == tools.end()) {
+    // The agents that Reeve knows need no profile. Of an ACP agent, only the user knows the command.
+    const auto agent = base::find_enum<model::AgentKind>(tool);
+    if (agent && agent != model::AgentKind::acp) return model::ToolProfile{.agent = agent};
     std::vector<std::string> names;
     for (const auto& [name, _] : tools) names.push_back(name);
     const auto closest = base::find_closest(tool, names);
@@ -141,15 +144,85 @@ std::expected<RunPlan, Error> make_plan(const model::Config& config, const wire:
   return plan;
 }
 
+namespace {
+
+// Of the daemon and its keeper.
+std::string programs_folder() {
+  static const std::string folder = std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
+  return folder;
+}
+
+std::expected<void, Error> check_agent_request(const model::ToolProfile& profile, const wire::RunRequest& request) {
+  const auto refuse = [](std::string message, std::string fix) {
+    return std::unexpected(Error(ErrorCode::run_bad_request, std::move(message), std::move(fix)));
+  };
+  const std::string name = request.tool ? base::quoted(*request.tool) : "the agent";
+  if (!profile.agent) {
+    if (!request.model && !request.session) return {};
+    return refuse(fmt::format("{} is not an agent: it has no model and no session", name),
+                  "set `agent` in its profile, or leave them out");
+  }
+  if (!request.prompt || base::trim(*request.prompt).empty()) {
+    return refuse(fmt::format("{} needs a prompt", name), "give one with --prompt");
+  }
+  if (!request.argv.empty()) {
+    return refuse(fmt::format("words cannot be added to the command of {}: its adapter decides how it starts", name),
+                  "put them into `command` of its profile");
+  }
+  if (request.mode && *request.mode != model::RunMode::pipe) {
+    return refuse(fmt::format("{} runs behind its adapter, without a terminal", name), "leave out --pty");
+  }
+  return {};
+}
+
+// What an adapter needs, whatever else the profile says.
+void apply_agent(model::ToolProfile& profile, const wire::RunRequest& request, const PlanNames& names) {
+  AgentWords words{.folder = programs_folder(), .model = request.model, .session = request.session};
+  if (const auto found = names.find("model"); !words.model && found != names.end() && !found->second.empty()) {
+    words.model = found->second;
+  }
+  profile.command = make_agent_words(profile, words);
+  profile.mode = model::RunMode::pipe;
+  profile.resume = model::ResumeWay::rerun;
+  profile.resume_args.clear();
+  profile.failure_markers.clear();
+  profile.speaks = model::Speaks::nothing;
+}
+
+}  // namespace
+
+std::vector<std::string> make_agent_words(const model::ToolProfile& profile, const AgentWords& words) {
+  const model::AgentKind kind = profile.agent.value();
+  const std::string name(base::spell(kind));
+  std::vector<std::string> command = {words.folder + "/reeve-agent", name};
+  const auto& model = words.model ? words.model : profile.model;
+  if (model) command.insert(command.end(), {"--model", *model});
+  if (words.session) command.insert(command.end(), {"--resume", *words.session});
+  const auto& release = profile.release_after.after;
+  const std::string seconds =
+      release ? std::to_string(std::chrono::ceil<std::chrono::seconds>(*release).count()) : std::string("off");
+  command.insert(command.end(), {"--release-after", seconds, "--reeve", words.folder + "/reeve", "--"});
+  if (profile.command.empty()) command.push_back(name);
+  command.insert(command.end(), profile.command.begin(), profile.command.end());
+  return command;
+}
+
 std::expected<RunPlan, Error> make_plan(model::ToolProfile profile, const wire::RunRequest& request,
                                         const PlanNames& names) {
   if (auto checked = check_request(request); !checked) return std::unexpected(checked.error());
+  if (auto checked = check_agent_request(profile, request); !checked) return std::unexpected(checked.error());
   RunPlan plan{.profile = std::move(profile)};
   apply_request(plan.profile, request);
+  if (plan.profile.agent) apply_agent(plan.profile, request, names);
   PlanNames all = names;
   all.insert_or_assign("prompt", request.prompt.value_or(""));
   bool has_place = false;
   for (const std::string& word : plan.profile.command) {
+    // An adapter reads the prompt from its standard input, and its words are final.
+    if (plan.profile.agent) {
+      plan.argv.push_back(word);
+      continue;
+    }
     has_place = has_place || word.find(prompt_place) != std::string::npos;
     plan.argv.push_back(fill_in(word, all));
   }

@@ -55,6 +55,16 @@ bool is_for_tools(std::string_view variable);
 std::expected<model::ToolProfile, base::Error> find_profile(const std::map<std::string, model::ToolProfile>& tools,
                                                             const std::string& tool);
 
+// The command of an agent's run: its adapter, which gets the prompt on standard input and starts the agent itself
+// (AGT-4). `folder`: of Reeve's programs.
+struct AgentWords {
+  std::string folder;
+  std::optional<std::string> model = {};
+  // The session to continue.
+  std::optional<std::string> session = {};
+};
+std::vector<std::string> make_agent_words(const model::ToolProfile& profile, const AgentWords& words);
+
 // RUN-3, RUN-8, RUN-11. Errors: `run.no_command`, `run.unknown_tool`, `run.headless_unsupported`, `run.bad_request`.
 std::expected<RunPlan, base::Error> make_plan(const model::Config& config, const wire::RunRequest& request);
 // The same with a given profile. `names` are the values of `{name}` placeholders in its command other than `{prompt}`;
