@@ -45,22 +45,26 @@ void CallBook::decide(std::uint64_t number, CallState state, std::string reason)
   call->reason = std::move(reason);
 }
 
-bool CallBook::announce(std::string_view call, std::string_view tool, const base::Value& arguments,
+void CallBook::announce(std::string_view call, std::string_view tool, const base::Value& arguments,
                         const std::optional<std::string>& parent) {
   Announced news{.tool = std::string(tool), .digest = digest_of(tool, arguments), .parent = parent};
   const auto [at, is_new] = announced_.insert_or_assign(std::string(call), std::move(news));
-  if (!is_new) return false;
+  if (!is_new) return;
   announced_order_.push_back(at->first);
   if (announced_order_.size() > max_announced) {
     announced_.erase(announced_order_.front());
     announced_order_.pop_front();
   }
-  return true;
 }
 
-bool CallBook::is_part_of_another(const BookedCall& call) const {
-  const auto found = announced_.find(call.call);
-  return found != announced_.end() && found->second.parent.has_value();
+bool CallBook::knows(std::string_view call) const {
+  return announced_.contains(call) ||
+         std::ranges::any_of(entries_, [&](const Entry& entry) { return entry.call.call == call; });
+}
+
+std::optional<std::string> CallBook::find_parent(std::string_view call) const {
+  const auto found = announced_.find(call);
+  return found != announced_.end() ? found->second.parent : std::nullopt;
 }
 
 bool CallBook::has_unfinished() const {

@@ -46,11 +46,13 @@ class CallBook {
   BookedCall* find(std::uint64_t number);
   void decide(std::uint64_t number, CallState state, std::string reason);
 
-  // The agent shows a call. False if it showed it before.
-  bool announce(std::string_view call, std::string_view tool, const base::Value& arguments,
+  // The agent shows a call.
+  void announce(std::string_view call, std::string_view tool, const base::Value& arguments,
                 const std::optional<std::string>& parent);
-  // Whether this call is part of another one, as far as the agent has shown it.
-  bool is_part_of_another(const BookedCall& call) const;
+  // Whether a call with that id was shown or asked about.
+  bool knows(std::string_view call) const;
+  // The call that this one is part of, as far as the agent has shown it.
+  std::optional<std::string> find_parent(std::string_view call) const;
   // A call that was shown, allowed, and has no result yet.
   bool has_unfinished() const;
 

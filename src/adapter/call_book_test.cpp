@@ -96,11 +96,12 @@ TEST(CallBook, knows_calls_that_still_run) {
 
 TEST(CallBook, knows_calls_of_subagents) {
   CallBook book(CallMatch::by_id);
-  EXPECT_TRUE(book.announce("c1", "Task", Value::object(), {}));
-  EXPECT_TRUE(book.announce("c2", "Bash", command("ls"), "c1"));
-  EXPECT_FALSE(book.announce("c2", "Bash", command("ls"), "c1"));
-  EXPECT_FALSE(book.is_part_of_another(book.ask("c1", "Task", Value::object())));
-  EXPECT_TRUE(book.is_part_of_another(book.ask("c2", "Bash", command("ls"))));
+  EXPECT_FALSE(book.knows("c1"));
+  book.announce("c1", "Task", Value::object(), {});
+  book.announce("c2", "Bash", command("ls"), "c1");
+  EXPECT_TRUE(book.knows("c1"));
+  EXPECT_EQ(book.find_parent("c1"), std::nullopt);
+  EXPECT_EQ(book.find_parent("c2"), "c1");
 }
 
 TEST(CallBook, is_bounded) {

@@ -31,6 +31,8 @@ struct SendRequests {
 struct AskReeve {
   std::uint64_t number = 0;
   wire::CallRequest request;
+  // After that long the driver may want to leave it: the wait is then cut into short requests.
+  std::optional<base::Milliseconds> leave_after;
 };
 // The wait for its answer ends as soon as no answer can be lost by that.
 struct LeaveCall {
