@@ -1,6 +1,7 @@
 #include "agents/hook_settings.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -48,17 +49,18 @@ Value make_group(HookDialect dialect, const std::string& command, int seconds) {
   if (dialect == HookDialect::gemini || dialect == HookDialect::qwen) hook.set("name", Value::string("reeve"));
   hook.set("type", Value::string("command"));
   hook.set("command", Value::string(command));
-  hook.set("timeout", Value::integer(counts_seconds(dialect) ? seconds : seconds * 1000));
+  hook.set("timeout", Value::integer(counts_seconds(dialect) ? seconds : std::int64_t{seconds} * 1000));
   // Without it Claude Code runs the call if the hook crashes or times out.
   if (dialect == HookDialect::claude) hook.set("onFailure", Value::string("block"));
   return Value::object({{"matcher", Value::string("*")}, {"hooks", Value::array({std::move(hook)})}});
 }
 
+std::string gate_event(HookDialect dialect) { return dialect == HookDialect::gemini ? "BeforeTool" : "PreToolUse"; }
+
 std::vector<WantedGroup> wanted_groups(HookDialect dialect, const std::string& program) {
   const std::string command = fmt::format("{} hook {}", shell_word(program), base::spell(dialect));
   const std::string gate = fmt::format("{} --give-up {}", command, installed_hook_seconds - hook_margin_seconds);
-  const std::string event = dialect == HookDialect::gemini ? "BeforeTool" : "PreToolUse";
-  return {{event, make_group(dialect, gate, installed_hook_seconds)}};
+  return {{gate_event(dialect), make_group(dialect, gate, installed_hook_seconds)}};
 }
 
 std::expected<Value, std::string> parse_settings(std::string_view text) {
@@ -217,6 +219,13 @@ std::expected<std::string, std::string> remove_hook(HookDialect dialect, std::st
     if (own.empty()) return edited;
     edited = remove_found(edited, own.back());
   }
+}
+
+Value make_run_hooks(HookDialect dialect, const std::string& program, int seconds) {
+  const int give_up = std::max(1, seconds - hook_margin_seconds);
+  const std::string gate =
+      fmt::format("{} hook {} --require --give-up {}", shell_word(program), base::spell(dialect), give_up);
+  return Value::object({{gate_event(dialect), Value::array({make_group(dialect, gate, seconds)})}});
 }
 
 bool is_own_command(HookDialect dialect, std::string_view command) {

@@ -35,6 +35,10 @@ std::expected<std::string, std::string> add_hook(HookDialect dialect, std::strin
 // The text without Reeve's entries, and without the groups and lists that only they were in.
 std::expected<std::string, std::string> remove_hook(HookDialect dialect, std::string_view text);
 
+// The `hooks` of a settings file that one run brings along: the entry for all tools, which may wait that long and
+// denies every call outside of a run.
+base::Value make_run_hooks(HookDialect dialect, const std::string& program, int seconds);
+
 // Whether a command of a hook is `reeve hook DIALECT …`, whatever the path of the program.
 bool is_own_command(HookDialect dialect, std::string_view command);
 

@@ -58,6 +58,9 @@ struct AgentSetup {
   bool is_confined = false;
   // How long a hook may wait for its answer.
   int hook_seconds = 86'400;
+  // Random letters and digits of this attempt: the password of the agent's own HTTP server, and part of names that the
+  // files of a project must not know.
+  std::string secret;
 };
 
 struct AgentFile {
@@ -70,6 +73,8 @@ struct AgentCommand {
   // Added to the environment, or replaced in it; and removed from it.
   std::map<std::string, std::string> environment;
   std::vector<std::string> removed_variables;
+  // Added only where the environment lacks them, so that a file of the project cannot.
+  std::map<std::string, std::string> default_variables;
   std::vector<AgentFile> files;
   // The prompt is written to standard input, which is then closed. Otherwise the protocol writes there.
   std::optional<std::string> input;
@@ -226,6 +231,8 @@ class AgentProtocol {
   // An event of its event stream: the text behind `data:`.
   virtual AgentReaction on_event(std::string_view /*data*/) { return {}; }
   virtual AgentReaction on_response(std::uint64_t /*number*/, int /*status*/, std::string_view /*body*/) { return {}; }
+  // The process has ended by itself, and all that it wrote has been read.
+  virtual AgentReaction on_exit(int /*exit_code*/) { return {}; }
 };
 
 // --- All agents ---
