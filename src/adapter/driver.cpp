@@ -169,6 +169,8 @@ Effects Driver::on_agent_gone(BootTime now, const os::ExitStatus& status) {
   now_ = now;
   if (is_over_) return take_effects();
   is_over_ = true;
+  // Some agents say only by their exit code what has happened.
+  if (!ending_) apply(protocol_.on_exit(status.code.value_or(signal_exit_base + status.signal.value_or(0))));
   if (!ending_) {
     const std::string last = last_error_line_.empty() ? "" : ": " + last_error_line_;
     fail(fmt::format("the agent ended without finishing its turn ({}){}", describe_end(status), last));

@@ -527,6 +527,15 @@ TEST_F(DriverTest, agent_that_dies_fails_the_run) {
   EXPECT_EQ(exit_code(), 1);
 }
 
+TEST_F(DriverTest, exit_may_tell_what_has_happened) {
+  start();
+  agent_.next.events.emplace_back(agents::LoginMissing{.text = "Invalid auth method selected."});
+  end_agent(41);
+  EXPECT_THAT(events(), ElementsAre(HasSubstr(R"("outcome":"not_logged_in")")));
+  EXPECT_THAT(errors(), SizeIs(1));
+  EXPECT_EQ(exit_code(), 1);
+}
+
 // RUN-18
 TEST_F(DriverTest, usage_limit_says_until_when) {
   start();

@@ -28,6 +28,7 @@ class FakeAgent : public agents::AgentProtocol {
   agents::ReleaseWay release_way() const override { return way; }
   agents::GateReach reach() const override { return how_far; }
   bool may_release(std::string_view) const override { return may_be_released; }
+  agents::AgentReaction on_exit(int) override { return std::exchange(next, {}); }
 
   void forget() {
     next = {};
@@ -36,7 +37,7 @@ class FakeAgent : public agents::AgentProtocol {
     interrupts = 0;
   }
 
-  // To the next line.
+  // To the next line, or the exit.
   agents::AgentReaction next;
   agents::ReleaseWay way = agents::ReleaseWay::defer;
   agents::GateReach how_far = agents::GateReach::gated;
