@@ -107,5 +107,17 @@ TEST(JsonText, items_are_found_whatever_they_contain) {
   EXPECT_EQ(remove_item(text, members[0].value, 0), R"( { "a\"]}" : [ "[,]" ,-1e3, true ] ,"b":{} } )");
 }
 
+// AGT-5: outside of a run the entry denies, and it answers before the agent stops waiting.
+TEST(HookSettings, entry_of_a_run_requires_the_run) {
+  EXPECT_EQ(json::encode(make_run_hooks(HookDialect::claude, "/opt/my tools/it's/reeve", 86'400)),
+            R"({"PreToolUse":[{"matcher":"*","hooks":[{"type":"command",)"
+            R"("command":"'/opt/my tools/it'\\''s/reeve' hook claude --require --give-up 86390","timeout":86400,)"
+            R"("onFailure":"block"}]}]})");
+  EXPECT_EQ(json::encode(make_run_hooks(HookDialect::qwen, program, 5)),
+            R"({"PreToolUse":[{"matcher":"*","hooks":[{"name":"reeve","type":"command",)"
+            R"("command":"/usr/bin/reeve hook qwen --require --give-up 1","timeout":5000}]}]})");
+  EXPECT_THAT(json::encode(make_run_hooks(HookDialect::gemini, program, 60)), HasSubstr(R"({"BeforeTool":[)"));
+}
+
 }  // namespace
 }  // namespace reeve::agents

@@ -30,6 +30,9 @@ fs::path id_file(const fs::path& project) {
     struct stat status{};
     const fs::path git = folder / ".git";
     if (::lstat(git.c_str(), &status) != 0) continue;
+    // Sandboxes of agents leave empty folders of this name behind, which are not repositories.
+    const bool is_empty = S_ISDIR(status.st_mode) && ::access((git / "HEAD").c_str(), F_OK) != 0;
+    if (is_empty) continue;
     if (!S_ISDIR(status.st_mode)) return {};
     if (folder == project) return git / "reeve-id";
     // One repository may contain several projects.

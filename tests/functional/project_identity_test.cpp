@@ -63,6 +63,14 @@ TEST_F(ProjectIdentity, unregistered_id_is_replaced) {
   EXPECT_THAT(testing::read_text(project() / ".reeve/id"), Not(HasSubstr("0123456789abcdef0123456789abcdef")));
 }
 
+// Sandboxes of agents leave such folders behind, for example in /tmp.
+TEST_F(ProjectIdentity, an_empty_git_folder_is_not_a_repository) {
+  fs::create_directory(scratch().path() / ".git");
+  ASSERT_EQ(run({}, {"exit", "0"}).code, 0);
+  EXPECT_TRUE(fs::exists(project() / ".reeve/id"));
+  EXPECT_TRUE(fs::is_empty(scratch().path() / ".git"));
+}
+
 TEST_F(ProjectIdentity, copy_starts_nothing_until_the_user_confirms) {
   make_repository();
   const fs::path shared = scratch().path() / "shared";

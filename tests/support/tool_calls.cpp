@@ -40,16 +40,19 @@ std::string ToolCallsTest::say(const std::string& script, const std::string& too
   return reeve({"run", "--tool", tool, "--", functions() + script + "\ntrue"}).out;
 }
 
-std::vector<Members> ToolCallsTest::calls_of(const std::string& run) const {
-  const Outcome listed = reeve({"calls", run, "--json", "--limit", "1000"});
-  const auto elements = parse_array(listed.out);
-  EXPECT_TRUE(elements) << listed.out << listed.err;
+std::optional<std::vector<Members>> ToolCallsTest::find_calls_of(const std::string& run) const {
+  const auto elements = parse_array(reeve({"calls", run, "--json", "--limit", "1000"}).out);
+  if (!elements) return std::nullopt;
   std::vector<Members> calls;
-  for (const std::string& element : elements.value_or(std::vector<std::string>())) {
-    calls.push_back(parse_object(element).value_or(Members()));
-  }
+  for (const std::string& element : *elements) calls.push_back(parse_object(element).value_or(Members()));
   std::ranges::reverse(calls);
   return calls;
+}
+
+std::vector<Members> ToolCallsTest::calls_of(const std::string& run) const {
+  auto calls = find_calls_of(run);
+  EXPECT_TRUE(calls) << run << " has no list of calls";
+  return std::move(calls).value_or(std::vector<Members>());
 }
 
 Members ToolCallsTest::call_of(const std::string& run, const std::string& native_id) const {
@@ -64,7 +67,7 @@ Members ToolCallsTest::call_of(const std::string& run, const std::string& native
 std::vector<Members> ToolCallsTest::wait_for_waiting(const std::string& run, std::size_t count) const {
   std::vector<Members> waiting;
   EXPECT_TRUE(eventually([&] {
-    waiting = calls_of(run);
+    waiting = find_calls_of(run).value_or(std::vector<Members>());
     std::erase_if(waiting, [](Members& call) { return call["answer"] != "null" || call["decision"] != "ask"; });
     return waiting.size() == count;
   })) << waiting.size()

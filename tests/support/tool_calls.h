@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,8 @@ class ToolCallsTest : public ApprovalFlowTest {
 
   // The calls of a run, in the order in which they were made.
   std::vector<Members> calls_of(const std::string& run) const;
+  // Nothing if there is no such run, perhaps not yet.
+  std::optional<std::vector<Members>> find_calls_of(const std::string& run) const;
   // The newest call with the agent's id.
   Members call_of(const std::string& run, const std::string& native_id) const;
   // Waits until that many calls of the run wait for a person; returns them.

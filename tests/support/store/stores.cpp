@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/random.h"
 #include "store/postgresql.h"
 #include "store/sqlite.h"
 #include "tests/support/program.h"
@@ -62,7 +63,8 @@ void PostgresqlServer::restart() { run_script("restart", folder_, {}); }
 
 std::string PostgresqlServer::create_database() {
   static std::atomic<int> count = 0;
-  const std::string name = fmt::format("t_{}_{}", ::getpid(), ++count);
+  // Databases stay until the server stops, and process ids come again.
+  const std::string name = fmt::format("t_{}_{}_{}", ::getpid(), ++count, base::random_hex(4));
   const auto address = [&](const std::string& database) {
     return fmt::format("postgresql:///{}?host={}&user=reeve", database, folder_.string());
   };
