@@ -38,8 +38,10 @@ client::Connection connect(const client::Endpoint& endpoint, const std::stop_tok
 AgentHttp::AgentHttp(std::string password, Mailbox& mailbox) : password_(std::move(password)), mailbox_(mailbox) {}
 
 AgentHttp::~AgentHttp() {
+  const std::lock_guard lock(mutex_);
+  // No thread is added any more.
+  is_lost_ = true;
   for (std::jthread& thread : threads_) thread.request_stop();
-  changed_.notify_all();
 }
 
 void AgentHttp::open(const std::string& address) {
@@ -84,6 +86,7 @@ void AgentHttp::follow_events(const std::stop_token& stop) {
     if (head.status != ok_status) return lose(fmt::format("the agent's event stream answered {}", head.status));
     {
       const std::lock_guard lock(mutex_);
+      if (is_lost_) return;
       is_open_ = true;
       // For what was asked before; send() adds more.
       const std::size_t needed = std::min(queue_.size(), max_threads);
