@@ -140,7 +140,7 @@ class Claude {
   bool wait_for_prompt() {
     for (std::string line; read_line(line);) {
       if (find_text(line, "type") == "user") {
-        save();
+        prompt_ = find_text(line, "content");
         return true;
       }
       if (find_text(line, "subtype") == "initialize") {
@@ -303,14 +303,16 @@ class Claude {
       const std::size_t number = at_;
       std::string line = script_[at_++];
       const std::string word = take_word(line);
+      save();
       const std::string message = "msg_" + std::to_string(number);
       if (word == "call" || word == "ungated" || word == "sub" || word == "ask") {
         const std::vector<Call> calls = take_message(word, line);
         announce(message, calls);
         if (!make_calls(calls)) return 0;
-      } else if (word == "say") {
+      } else if (word == "say" || word == "hear") {
+        const std::string text = word == "say" ? line : "told: " + prompt_;
         print_event(R"({"type":"message_start","message":{"id":)" + quote(message) + "}}");
-        print_block(message, "null", R"({"type":"text","text":)" + quote(line) + "}");
+        print_block(message, "null", R"({"type":"text","text":)" + quote(text) + "}");
         print_event(R"({"type":"message_stop"})");
       } else if (word == "done") {
         print_result(line, false, R"(,"stop_reason":"end_turn")");
@@ -372,6 +374,7 @@ class Claude {
   std::vector<std::string> script_;
   std::string file_;
   std::string mode_ = "default";
+  std::string prompt_;
   std::mutex output_;
   // The next line of the script.
   std::size_t at_ = 0;
@@ -386,7 +389,8 @@ constexpr std::array modes = {
     Mode{"claude", "--script FILE [--effects FILE] and the options of Claude Code",
          "speaks stream-json and asks the PreToolUse hook of --settings before each call; keeps its session beneath "
          "HOME. Lines of the script: `call ID TOOL ARGUMENTS`, `ask …` (also by can_use_tool), `sub PARENT ID …`, "
-         "`ungated ID …`, further calls of the same message `and call …`, `say TEXT`, `done TEXT`, `raw LINE`, `err "
+         "`ungated ID …`, further calls of the same message `and call …`, `say TEXT`, `hear` (says its prompt), `done "
+         "TEXT`, `raw LINE`, `err "
          "LINE`, `silence`, `wait FILE`, `leave` (a process behind), `die`, `exit N`, `retry N`, `limit EPOCH`, "
          "`login`, "
          "`mode MODE`",
