@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "client/run_socket.h"
-
 namespace reeve::adapter {
 
 namespace {
@@ -82,6 +80,7 @@ void CallWorkers::drop(std::uint64_t number) {
 }
 
 void CallWorkers::work(const std::stop_token& stop) {
+  client::RunSocket socket(socket_, {.deadline = now()});
   std::unique_lock lock(mutex_);
   while (true) {
     ++idle_threads_;
@@ -91,15 +90,15 @@ void CallWorkers::work(const std::stop_token& stop) {
     const std::shared_ptr<Job> job = std::move(queue_.front());
     queue_.pop_front();
     lock.unlock();
-    if (!job->stop.stop_requested()) perform(*job);
+    if (!job->stop.stop_requested()) perform(socket, *job);
     lock.lock();
     // The number may have been asked again meanwhile.
     if (const auto found = jobs_.find(job->number); found != jobs_.end() && found->second == job) jobs_.erase(found);
   }
 }
 
-void CallWorkers::perform(Job& job) {
-  client::RunSocket socket(socket_, {.deadline = now() + decision_time, .stop = job.stop.get_token()});
+void CallWorkers::perform(client::RunSocket& socket, Job& job) {
+  socket.set_terms({.deadline = now() + decision_time, .stop = job.stop.get_token()});
   std::optional<PollTimes> times;
   const auto on_wait = [&](const wire::CallReply& reply) -> std::optional<Milliseconds> {
     if (!times) {

@@ -15,6 +15,7 @@
 
 #include "adapter/mailbox.h"
 #include "base/clock.h"
+#include "client/run_socket.h"
 #include "wire/tool_call.h"
 
 namespace reeve::adapter {
@@ -46,7 +47,7 @@ class CallWorkers {
     std::atomic<bool> leaves = false;
   };
   void work(const std::stop_token& stop);
-  void perform(Job& job);
+  void perform(client::RunSocket& socket, Job& job);
 
   const std::filesystem::path socket_;
   Mailbox& mailbox_;

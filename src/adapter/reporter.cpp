@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "client/run_socket.h"
 #include "json/describe.h"
 #include "json/encode.h"
 
@@ -68,11 +67,12 @@ void Reporter::add(Post post) {
 }
 
 void Reporter::work(const std::stop_token& stop) {
+  client::RunSocket socket(socket_, {.deadline = base::SystemClock().boot_now()});
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [this] { return !posts_.empty(); })) {
     const Post post = posts_.front();
     lock.unlock();
-    const bool is_done = deliver(post, stop);
+    const bool is_done = deliver(socket, post, stop);
     lock.lock();
     // What is essential is printed in the end.
     const bool is_kept = !is_done && (post.is_essential || stop.stop_requested());
@@ -88,11 +88,11 @@ void Reporter::work(const std::stop_token& stop) {
   }
 }
 
-bool Reporter::deliver(const Post& post, const std::stop_token& stop) {
+bool Reporter::deliver(client::RunSocket& socket, const Post& post, const std::stop_token& stop) {
   const bool is_important = post.kind == Kind::session || post.kind == Kind::withdrawal;
   const auto time = is_important ? important_delivery_time : delivery_time;
   const base::BootTime deadline = base::SystemClock().boot_now() + time;
-  client::RunSocket socket(socket_, {.deadline = deadline, .stop = stop});
+  socket.set_terms({.deadline = deadline, .stop = stop});
   const auto answer = socket.post(post.target, post.body);
   if (answer && post.kind == Kind::session) mailbox_.post(SessionStored{});
   const bool was_answered = !stop.stop_requested() && base::SystemClock().boot_now() < deadline;

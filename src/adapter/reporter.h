@@ -13,6 +13,7 @@
 #include "adapter/effect.h"
 #include "adapter/mailbox.h"
 #include "base/value.h"
+#include "client/run_socket.h"
 
 namespace reeve::adapter {
 
@@ -48,7 +49,7 @@ class Reporter {
   void add(Post post);
   void work(const std::stop_token& stop);
   // Whether Reeve has it, or refuses it.
-  bool deliver(const Post& post, const std::stop_token& stop);
+  bool deliver(client::RunSocket& socket, const Post& post, const std::stop_token& stop);
 
   const std::filesystem::path socket_;
   Mailbox& mailbox_;

@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/value.h"
@@ -28,6 +29,8 @@ struct AskTerms {
 class RunSocket {
  public:
   RunSocket(std::filesystem::path socket, AskTerms terms);
+  // For the requests from now on. The connection is kept: the daemon looks at its other end only once.
+  void set_terms(AskTerms terms) { terms_ = std::move(terms); }
 
   // The document of a response with a 2xx status.
   std::expected<base::Value, std::string> get(const std::string& target);

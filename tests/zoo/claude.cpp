@@ -28,8 +28,9 @@ struct Call {
   std::string tool;
   std::string arguments;
   std::string parent;
-  // Runs it whatever the gate says, or without asking.
+  // Runs it without asking, or whatever the gate says.
   bool is_ungated = false;
+  bool is_defiant = false;
   // Asks on the control protocol as well.
   bool asks = false;
   Verdict verdict = Verdict::deny;
@@ -242,7 +243,7 @@ class Claude {
   }
 
   void finish(const Call& call) {
-    const bool runs = call.is_ungated || call.verdict == Verdict::allow;
+    const bool runs = call.is_ungated || call.is_defiant || call.verdict == Verdict::allow;
     if (runs) leave_effect(call);
     const std::string text = runs ? "done " + call.id : call.reason;
     std::string meta;
@@ -286,6 +287,7 @@ class Claude {
       calls.push_back(parse_call(rest));
       calls.back().parent = parent;
       calls.back().is_ungated = kind == "ungated";
+      calls.back().is_defiant = kind == "defy";
       calls.back().asks = kind == "ask";
     };
     add(word, line);
@@ -305,7 +307,7 @@ class Claude {
       const std::string word = take_word(line);
       save();
       const std::string message = "msg_" + std::to_string(number);
-      if (word == "call" || word == "ungated" || word == "sub" || word == "ask") {
+      if (word == "call" || word == "ungated" || word == "defy" || word == "sub" || word == "ask") {
         const std::vector<Call> calls = take_message(word, line);
         announce(message, calls);
         if (!make_calls(calls)) return 0;
@@ -389,7 +391,8 @@ constexpr std::array modes = {
     Mode{"claude", "--script FILE [--effects FILE] and the options of Claude Code",
          "speaks stream-json and asks the PreToolUse hook of --settings before each call; keeps its session beneath "
          "HOME. Lines of the script: `call ID TOOL ARGUMENTS`, `ask …` (also by can_use_tool), `sub PARENT ID …`, "
-         "`ungated ID …`, further calls of the same message `and call …`, `say TEXT`, `hear` (says its prompt), `done "
+         "`ungated ID …` (without asking), `defy ID …` (whatever the answer is), further calls of the same message "
+         "`and call …`, `say TEXT`, `hear` (says its prompt), `done "
          "TEXT`, `raw LINE`, `err "
          "LINE`, `silence`, `wait FILE`, `leave` (a process behind), `die`, `exit N`, `retry N`, `limit EPOCH`, "
          "`login`, "
