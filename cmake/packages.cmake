@@ -1,6 +1,6 @@
 # The programs of the packages (./dev package), which run on other systems than the one that builds them: `reeve-cxx`
 # contains the C++ libraries, whose interfaces change with every release of a distribution, and `reeve-all` contains
-# every library but libc. Debian has no archives of fmt and simdjson, so they are built from Debian's sources.
+# every library but libc; the same for `reeve-agent`. Debian has no archives of fmt and simdjson, so they are built from Debian's sources.
 set(REEVE_PACKAGE_SOURCES "" CACHE PATH "Folder with the sources of fmt and simdjson, which packaging/sources downloads")
 
 if(REEVE_PACKAGE_SOURCES)
@@ -53,12 +53,18 @@ function(reeve_package_programs)
   endif()
   foreach(archives cxx all)
     add_executable(reeve-${archives} EXCLUDE_FROM_ALL apps/reeve.cpp)
-    set_target_properties(reeve-${archives} PROPERTIES REEVE_ARCHIVES ${archives} OUTPUT_NAME reeve
-      RUNTIME_OUTPUT_DIRECTORY ${PROJECT_SOURCE_DIR}/build/package/${archives})
     target_link_libraries(reeve-${archives} PRIVATE reeve_cli reeve_server)
-    target_link_options(reeve-${archives} PRIVATE -Wl,-z,relro,-z,now)
+    add_executable(reeve-agent-${archives} EXCLUDE_FROM_ALL apps/agent.cpp apps/without_tls.cpp)
+    target_link_libraries(reeve-agent-${archives} PRIVATE reeve_adapter)
+    foreach(program reeve reeve-agent)
+      set_target_properties(${program}-${archives} PROPERTIES REEVE_ARCHIVES ${archives} OUTPUT_NAME ${program}
+        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_SOURCE_DIR}/build/package/${archives})
+      target_link_options(${program}-${archives} PRIVATE -Wl,-z,relro,-z,now)
+    endforeach()
   endforeach()
-  # libstdc++ and libgcc of GCC 12 would need glibc 2.36 for two functions; see there.
-  target_sources(reeve-all PRIVATE apps/older_glibc.cpp)
-  target_link_options(reeve-all PRIVATE -static-libstdc++ -static-libgcc)
+  foreach(program reeve reeve-agent)
+    # libstdc++ and libgcc of GCC 12 would need glibc 2.36 for two functions; see there.
+    target_sources(${program}-all PRIVATE apps/older_glibc.cpp)
+    target_link_options(${program}-all PRIVATE -static-libstdc++ -static-libgcc)
+  endforeach()
 endfunction()

@@ -223,6 +223,11 @@ HookAnswer make_deny(HookDialect dialect, std::string_view event, std::string_vi
   return print(Value::object({{"decision", Value::string("deny")}, {"reason", Value::string(text)}}));
 }
 
+HookAnswer make_defer(HookDialect dialect, std::string_view event, std::string_view reason) {
+  const bool can_defer = dialect == HookDialect::claude && event != permission_request;
+  return can_defer ? claude_answer(event, "defer", shown(reason)) : make_deny(dialect, event, reason);
+}
+
 HookAnswer make_block(std::string_view reason) {
   return {.out = {}, .err = shown(reason) + "\n", .exit_code = blocking_exit_code};
 }

@@ -63,6 +63,9 @@ HookAnswer make_allow(HookDialect dialect, std::string_view event, std::string_v
 HookAnswer make_deny(HookDialect dialect, std::string_view event, std::string_view reason);
 // The same without knowing the event: by the exit code.
 HookAnswer make_block(std::string_view reason);
+// The agent ends and keeps the call for the process that resumes its session (AGT-6). Only Claude Code's gate can do
+// this; elsewhere the call is blocked.
+HookAnswer make_defer(HookDialect dialect, std::string_view event, std::string_view reason);
 // The agent's own rules apply.
 HookAnswer make_no_opinion();
 

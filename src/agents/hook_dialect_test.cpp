@@ -143,6 +143,18 @@ TEST(HookDialect, answers_are_those_of_the_dialect) {
 }
 
 // A reason is never missing: Codex runs a call that is denied without one.
+// AGT-6
+TEST(HookDialect, only_the_gate_of_claude_can_defer) {
+  EXPECT_EQ(make_defer(HookDialect::claude, "PreToolUse", "AP-4").out,
+            "{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"defer\","
+            "\"permissionDecisionReason\":\"AP-4\"}}\n");
+  EXPECT_EQ(make_defer(HookDialect::claude, "PermissionRequest", "no"),
+            make_deny(HookDialect::claude, "PermissionRequest", "no"));
+  for (const HookDialect dialect : {HookDialect::codex, HookDialect::gemini, HookDialect::qwen}) {
+    EXPECT_EQ(make_defer(dialect, "PreToolUse", "no"), make_deny(dialect, "PreToolUse", "no"));
+  }
+}
+
 TEST(HookDialect, denials_have_a_bounded_reason) {
   EXPECT_THAT(make_deny(HookDialect::codex, "PreToolUse", "").out, HasSubstr(R"("permissionDecisionReason":"denied")"));
   EXPECT_LT(make_deny(HookDialect::codex, "PreToolUse", std::string(100'000, 'x')).out.size(), 5000U);

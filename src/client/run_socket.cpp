@@ -24,11 +24,13 @@ using wire::CallReplyDecision;
 constexpr Milliseconds first_pause(20);
 constexpr Milliseconds max_pause(1000);
 // How long the daemon holds one request for a decision.
-constexpr std::string_view poll_timeout = "30s";
+constexpr Milliseconds poll_timeout(30'000);
 // A decision that is not there comes later than this, or the other side is not a daemon.
 constexpr Milliseconds shortest_wait(500);
 constexpr Milliseconds withdrawal_time(1000);
 constexpr int busy_status = 503;
+constexpr int missing_status = 404;
+constexpr int not_offered_status = 403;
 
 // The terms ended during a request.
 struct GivenUp {};
@@ -40,6 +42,13 @@ std::string describe_refusal(const Response& answer) {
   const std::string title = document ? json::text_of(*document, "title") : std::string();
   return fmt::format("the daemon answered {}{}{}", answer.status, title.empty() ? "" : ": ",
                      base::truncate_utf8(title, 500));
+}
+
+std::expected<Value, std::string> read_document(const Response& answer) {
+  if (answer.status < 200 || answer.status > 299) return std::unexpected(describe_refusal(answer));
+  auto document = json::parse(answer.body);
+  if (document) return std::move(*document);
+  return std::unexpected("the daemon's answer is not valid JSON: " + document.error().text());
 }
 
 std::expected<CallReply, std::string> read_reply(const Value& document) {
@@ -61,6 +70,13 @@ RunSocket::RunSocket(std::filesystem::path socket, AskTerms terms)
 
 std::expected<Value, std::string> RunSocket::get(const std::string& target) { return ask({.target = target}); }
 
+std::expected<std::optional<Value>, std::string> RunSocket::find(const std::string& target) {
+  const auto answer = ask_until_answered({.target = target});
+  if (!answer) return std::unexpected(answer.error());
+  if (answer->status == missing_status || answer->status == not_offered_status) return std::nullopt;
+  return read_document(*answer);
+}
+
 std::expected<Value, std::string> RunSocket::post(const std::string& target, const Value& body) {
   return ask({.method = "POST",
               .target = target,
@@ -68,12 +84,14 @@ std::expected<Value, std::string> RunSocket::post(const std::string& target, con
               .headers = {{"Content-Type", "application/json"}}});
 }
 
-std::expected<CallReply, std::string> RunSocket::decide(const wire::CallRequest& request) {
+std::expected<CallReply, std::string> RunSocket::decide(const wire::CallRequest& request, const OnWait& on_wait) {
   auto reply = post_call(request);
   while (reply && reply->decision == CallReplyDecision::wait) {
+    const auto timeout = on_wait ? on_wait(*reply) : std::optional(poll_timeout);
+    if (!timeout) return reply;
     const base::CallId call = reply->call_id;
-    reply = wait_call(*reply);
-    if (!reply && !find_end().empty()) withdraw(call);
+    reply = wait_call(*reply, *timeout);
+    if (!reply && !request.may_defer && !find_end().empty()) withdraw(call);
   }
   return reply;
 }
@@ -91,7 +109,7 @@ std::expected<CallReply, std::string> RunSocket::run_hosted(const wire::CallRequ
 std::expected<Value, std::string> RunSocket::wait_approval(const std::string& name) {
   while (true) {
     const base::BootTime begun = now();
-    auto record = get(fmt::format("/api/approvals/{}/wait?timeout={}", encode_part(name), poll_timeout));
+    auto record = get(fmt::format("/api/approvals/{}/wait?timeout={}ms", encode_part(name), poll_timeout.count()));
     if (!record) return record;
     const std::string status = json::text_of(*record, "status");
     if (status.empty()) return std::unexpected("the daemon's answer is malformed: it has no status");
@@ -106,9 +124,9 @@ std::expected<CallReply, std::string> RunSocket::post_call(const wire::CallReque
   return read_reply(*document);
 }
 
-std::expected<CallReply, std::string> RunSocket::wait_call(const CallReply& asked) {
+std::expected<CallReply, std::string> RunSocket::wait_call(const CallReply& asked, Milliseconds timeout) {
   const base::BootTime begun = now();
-  const auto document = get(fmt::format("/api/tool-calls/{}/wait?timeout={}", asked.call_id.text(), poll_timeout));
+  const auto document = get(fmt::format("/api/tool-calls/{}/wait?timeout={}ms", asked.call_id.text(), timeout.count()));
   if (!document) return std::unexpected(document.error());
   auto reply = read_reply(*document);
   if (reply && reply->call_id != asked.call_id) {
@@ -119,17 +137,22 @@ std::expected<CallReply, std::string> RunSocket::wait_call(const CallReply& aske
 }
 
 void RunSocket::withdraw(base::CallId call) const {
-  // The agent continues without the call, whether the daemon learns of it or not.
   RunSocket other(socket_, {.deadline = now() + withdrawal_time});
   static_cast<void>(other.post(fmt::format("/api/tool-calls/{}/withdraw", call.text()), Value::object()));
 }
 
 std::expected<Value, std::string> RunSocket::ask(const Request& request) {
+  const auto answer = ask_until_answered(request);
+  if (!answer) return std::unexpected(answer.error());
+  return read_document(*answer);
+}
+
+std::expected<Response, std::string> RunSocket::ask_until_answered(const Request& request) {
   std::string trouble = "it does not answer";
   while (true) {
     if (const std::string end = find_end(); !end.empty()) return std::unexpected(fmt::format("{}: {}", end, trouble));
     try {
-      const Response answer = ask_once(request);
+      Response answer = ask_once(request);
       if (answer.status == busy_status) {
         trouble = describe_refusal(answer);
         connection_.reset();
@@ -137,10 +160,7 @@ std::expected<Value, std::string> RunSocket::ask(const Request& request) {
         continue;
       }
       pause_ = first_pause;
-      if (answer.status < 200 || answer.status > 299) return std::unexpected(describe_refusal(answer));
-      auto document = json::parse(answer.body);
-      if (document) return std::move(*document);
-      return std::unexpected("the daemon's answer is not valid JSON: " + document.error().text());
+      return answer;
     } catch (const GivenUp&) {
       connection_.reset();
     } catch (const ConnectionLost& lost) {

@@ -10,6 +10,7 @@
 #include <spawn.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -112,10 +113,16 @@ struct Program {
   const char* path;
   char* const* argv;
   char* const* environment;
+  pid_t parent;
 };
 
 // Does the same as posix_spawn with FileActions and Attributes below. Returns the error number.
 int become(const SpawnPlan& plan, const Program& program) noexcept {
+  if (plan.dies_with_parent) {
+    if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) return errno;
+    // It may have ended before.
+    if (::getppid() != program.parent) return ECHILD;
+  }
   ::setsid();
   struct sigaction standard{};
   standard.sa_handler = SIG_DFL;
@@ -160,15 +167,18 @@ class SharedNumber {
   void* at_;
 };
 
-// Starts the child inside its cgroup. Moving it there later, or moving the parent first, would block every fork and
-// exit on the machine for an RCU grace period (10 ms and more).
-std::expected<Process, SpawnFailure> spawn_in_group(const SpawnPlan& plan, const Program& program) {
+// What posix_spawn cannot do. Starts the child inside its cgroup: moving it there later, or moving the parent first,
+// would block every fork and exit on the machine for an RCU grace period (10 ms and more).
+std::expected<Process, SpawnFailure> clone_child(const SpawnPlan& plan, const Program& program) {
   using Stage = SpawnFailure::Stage;
   SharedNumber error;
   clone_args how{};
-  how.flags = CLONE_INTO_CGROUP | CLONE_VFORK;
+  how.flags = CLONE_VFORK;
   how.exit_signal = SIGCHLD;
-  how.cgroup = static_cast<std::uint64_t>(plan.group);
+  if (plan.group >= 0) {
+    how.flags |= CLONE_INTO_CGROUP;
+    how.cgroup = static_cast<std::uint64_t>(plan.group);
+  }
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
@@ -182,7 +192,7 @@ std::expected<Process, SpawnFailure> spawn_in_group(const SpawnPlan& plan, const
   }
   const int refused = child < 0 ? errno : 0;
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
-  if (child < 0) return std::unexpected(SpawnFailure{refused, Stage::group});
+  if (child < 0) return std::unexpected(SpawnFailure{refused, plan.group >= 0 ? Stage::group : Stage::exec});
   Process process(static_cast<pid_t>(child));
   // CLONE_VFORK: the child has by now either executed the program or ended.
   if (error.value() == 0) return process;
@@ -226,7 +236,9 @@ std::expected<Process, SpawnFailure> spawn(const SpawnPlan& plan) {
 
   const std::vector<char*> argv = pointers_to(plan.argv);
   const std::vector<char*> environment = pointers_to(plan.environment);
-  if (plan.group >= 0) return spawn_in_group(plan, {program->c_str(), argv.data(), environment.data()});
+  if (plan.group >= 0 || plan.dies_with_parent) {
+    return clone_child(plan, {program->c_str(), argv.data(), environment.data(), ::getpid()});
+  }
 
   FileActions actions;
   if (!plan.terminal.empty()) {

@@ -46,6 +46,9 @@ struct SpawnPlan {
   // Descriptor of the cgroup (v2) folder in which the child starts. Not supported everywhere: then fails with
   // Stage::group.
   int group = -1;
+  // The kernel kills the child (SIGKILL) when the thread that started it ends, for whatever reason. Not inherited by
+  // its own children, and lost if the program is setuid.
+  bool dies_with_parent = false;
 };
 
 // Why the program could not be started.

@@ -89,6 +89,31 @@ TEST(Spawn, child_leads_its_own_session) {
   EXPECT_FALSE(process->signal(SIGTERM)) << "the process is gone";
 }
 
+// Its parent has no time to end it.
+TEST(Spawn, child_can_die_with_its_parent) {
+  Pipe pipe = make_pipe();
+  const pid_t parent = ::fork();
+  if (parent == 0) {
+    const auto child = spawn({.argv = {"/bin/sleep", "100"}, .output = pipe.write.get(), .dies_with_parent = true});
+    const pid_t pid = child ? child->pid() : 0;
+    ::_exit(::write(pipe.write.get(), &pid, sizeof pid) == sizeof pid ? 0 : 1);
+  }
+  pipe.write = Fd();
+  pid_t child = 0;
+  ASSERT_EQ(::read(pipe.read.get(), &child, sizeof child), sizeof child);
+  Process(parent).wait();
+  EXPECT_NE(child, 0);
+  pollfd end{pipe.read.get(), POLLIN, 0};
+  EXPECT_EQ(::poll(&end, 1, 20'000), 1) << "the child still has its output open";
+}
+
+TEST(Spawn, child_that_dies_with_its_parent_is_started_like_others) {
+  EXPECT_EQ(run({.argv = {"env"}, .environment = {"PATH=/usr/bin", "A=1"}, .dies_with_parent = true}),
+            "PATH=/usr/bin\nA=1\n");
+  EXPECT_EQ(spawn({.argv = {"/bin/sh", "-c", "exit 7"}, .dies_with_parent = true})->wait(), (ExitStatus{7, {}}));
+  EXPECT_EQ(spawn({.argv = {"no-such-program"}, .dies_with_parent = true}).error().error_number, ENOENT);
+}
+
 // RUN-9: a real terminal with a size.
 TEST(Spawn, child_gets_a_real_controlling_terminal) {
   const Pty pty(40, 123);

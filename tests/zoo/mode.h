@@ -26,6 +26,7 @@ std::span<const Mode> event_modes();
 std::span<const Mode> process_modes();
 std::span<const Mode> terminal_modes();
 std::span<const Mode> call_modes();
+std::span<const Mode> claude_modes();
 
 class WrongUsage : public std::runtime_error {
   using std::runtime_error::runtime_error;

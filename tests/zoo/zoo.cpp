@@ -85,7 +85,8 @@ namespace {
 
 std::vector<Mode> all_modes() {
   std::vector<Mode> modes;
-  for (const auto group : {output_modes(), event_modes(), process_modes(), terminal_modes(), call_modes()}) {
+  for (const auto group :
+       {output_modes(), event_modes(), process_modes(), terminal_modes(), call_modes(), claude_modes()}) {
     modes.insert(modes.end(), group.begin(), group.end());
   }
   return modes;

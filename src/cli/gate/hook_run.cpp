@@ -16,6 +16,7 @@
 #include "cli/gate/bounded_input.h"
 #include "cli/gate/run_context.h"
 #include "cli/hook_line.h"
+#include "client/agent_socket.h"
 #include "client/run_socket.h"
 #include "json/describe.h"
 #include "os/terminal.h"
@@ -108,6 +109,7 @@ class HookRun {
   HookAnswer decide(const RunContext& context, const agents::GateEvent& gate) const {
     const auto deny = [&](const std::string& reason) { return agents::make_deny(line_.dialect, gate.event, reason); };
     if (!context.is_inside) return deny("this agent must run inside Reeve: start it with `reeve run`");
+    if (context.agent_socket) return ask_adapter(*context.agent_socket, gate);
     if (!context.socket) return deny("Reeve cannot be asked: REEVE_SOCKET is not set in this process of a run");
     client::RunSocket socket(*context.socket, {.deadline = deadline_});
     const auto reply = socket.decide(gate.request);
@@ -116,9 +118,23 @@ class HookRun {
     return agents::make_allow(line_.dialect, gate.event, describe_allow(*reply));
   }
 
-  // The call is over: whether the daemon learns of it changes nothing here.
+  HookAnswer ask_adapter(const std::filesystem::path& socket, const agents::GateEvent& gate) const {
+    const auto reply = client::ask_adapter(socket, gate.request, {.deadline = deadline_});
+    if (!reply) return agents::make_deny(line_.dialect, gate.event, "Reeve did not allow this call: " + reply.error());
+    switch (reply->decision) {
+      case wire::HookDecision::allow:
+        return agents::make_allow(line_.dialect, gate.event, reply->reason);
+      case wire::HookDecision::defer:
+        return agents::make_defer(line_.dialect, gate.event, reply->reason);
+      case wire::HookDecision::deny:
+        break;
+    }
+    return agents::make_deny(line_.dialect, gate.event, reply->reason);
+  }
+
+  // The call is over: whether the daemon learns of it changes nothing here. An adapter reports results itself.
   static void report(const RunContext& context, const agents::ResultEvent& result) {
-    if (!context.socket) return;
+    if (!context.socket || context.agent_socket) return;
     client::RunSocket socket(*context.socket, {.deadline = base::SystemClock().boot_now() + report_time});
     static_cast<void>(socket.post(fmt::format("/api/tool-calls/{}/result", client::encode_part(result.call)),
                                   json::to_value(result.report)));

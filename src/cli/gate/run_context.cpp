@@ -7,8 +7,11 @@ namespace reeve::cli {
 
 RunContext find_run_context() {
   const auto socket = project::variable("REEVE_SOCKET");
-  if (socket) return {.is_inside = true, .socket = *socket};
-  return {.is_inside = is_inside_run()};
+  const auto agent_socket = project::variable("REEVE_AGENT_SOCKET");
+  RunContext context{.is_inside = socket || agent_socket || is_inside_run()};
+  if (socket) context.socket = *socket;
+  if (agent_socket) context.agent_socket = *agent_socket;
+  return context;
 }
 
 }  // namespace reeve::cli
