@@ -80,9 +80,10 @@ CallVerdict decide_call(const model::Policies& policies, const CallSubject& subj
 NeededFacts find_needed_facts(const CallSubject& subject) {
   NeededFacts needed;
   if (auto paths = find_paths(subject.arguments)) needed.paths = std::move(*paths);
+  needed.reads = find_read_scopes(subject.tool, subject.arguments);
   if (subject.tool != "shell_execute") return needed;
   needed.paths.push_back(subject.cwd);
-  if (const auto argv = find_call_argv(subject.arguments)) needed.program = argv->front();
+  if (auto argv = find_call_argv(subject.arguments)) needed.argv = std::move(*argv);
   return needed;
 }
 

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "engine/call_subject.h"
 #include "engine/digest.h"
+#include "engine/read_scope.h"
 #include "model/config.h"
 #include "model/grant.h"
 #include "model/policy.h"
@@ -34,8 +35,10 @@ CallVerdict decide_call(const model::Policies& policies, const CallSubject& subj
 struct NeededFacts {
   // Paths as written in the arguments, for CallPlace::real_paths.
   std::vector<std::string> paths;
-  // The program of a shell call that is one simple command, for CallSubject::program.
-  std::optional<std::string> program;
+  // The words of a shell call that is one simple command, for CallSubject::program and the facts after it.
+  std::vector<std::string> argv;
+  // What the agent's own tool would read, for CallPlace::may_hold_secrets.
+  std::vector<ReadScope> reads;
 };
 NeededFacts find_needed_facts(const CallSubject& subject);
 

@@ -6,6 +6,7 @@
 #include "base/enum.h"
 #include "engine/grants.h"
 #include "engine/policy.h"
+#include "engine/shell_call.h"
 #include "tests/support/engine/tool_calls.h"
 
 namespace reeve::engine {
@@ -75,8 +76,8 @@ TEST(CallGate, shell_is_approved_by_program_and_subcommand) {
     EXPECT_EQ(decide(policies, make_shell_call(text)), "require_approval by default") << text;
   }
   EXPECT_EQ(decide(policies, make_shell_call("git log --output=/tmp/x")),
-            "require_approval by policies.tools.shell_execute: git can run a command by its option --output; approve "
-            "the exact argument vector instead");
+            "require_approval by policies.tools.shell_execute: git can run a command or write a file by its option "
+            "--output; approve exact argument vectors instead (`argv`)");
 }
 
 // TOOL-8: never a program that the run could have replaced.
@@ -104,12 +105,15 @@ TEST(CallGate, program_must_be_out_of_reach_of_the_run) {
   }
 }
 
-// A link such as /usr/bin/editor → vim is judged by what it leads to.
+// Behind a link such as /usr/local/bin/ls → busybox is another program, with other options.
 TEST(CallGate, program_is_judged_by_what_its_link_leads_to) {
-  const auto policies = make_policies("shell_execute", Policy::auto_approve, R"({"program": "show"})");
-  CallSubject subject = make_shell_call("show x");
+  const auto policies = make_policies("shell_execute", Policy::auto_approve, R"({"program": ["which", "gcc"]})");
+  CallSubject subject = make_shell_call("which x");
   EXPECT_EQ(decide(policies, subject), "auto_approve by policies.tools.shell_execute");
-  for (const char* path : {"/usr/bin/python3.11", "/usr/bin/vim.basic", "/bin/dash", "/lib64/ld-linux-x86-64.so.2"}) {
+  subject.program->path = "/usr/bin/which.debianutils";
+  EXPECT_EQ(decide(policies, subject), "auto_approve by policies.tools.shell_execute");
+  for (const char* path : {"/usr/bin/python3.11", "/usr/bin/vim.basic", "/bin/dash", "/lib64/ld-linux-x86-64.so.2",
+                           "/bin/busybox", "/usr/bin/ls", "/usr/bin/x86_64-linux-gnu-gcc-12"}) {
     subject.program->path = path;
     EXPECT_TRUE(decide(policies, subject).starts_with("require_approval by policies.tools.shell_execute: ")) << path;
   }
@@ -121,12 +125,14 @@ TEST(CallGate, shell_call_must_run_beneath_the_worktree_with_known_arguments) {
     CallSubject subject = make_shell_call("ls");
     const base::Value arguments = arguments_of(more);
     for (const base::Member& member : *arguments.as_object()) subject.arguments.set(member.key, member.value);
+    subject.cwd = find_working_folder(subject.arguments, subject.cwd).value_or(subject.cwd);
     return decide(policies, subject);
   };
   const std::string yes = "auto_approve by policies.tools.shell_execute";
   const std::string no = "require_approval by policies.tools.shell_execute: ";
   EXPECT_EQ(with(R"({"description": "List", "timeout": 1000, "cwd": "/work/app/src"})"), yes);
   EXPECT_EQ(with(R"({"dangerouslyDisableSandbox": false})"), yes);
+  EXPECT_EQ(with(R"({"timeout_seconds": 60})"), yes) << "the tool host's own";
   EXPECT_EQ(with(R"({"cwd": "/etc"})"), no + "outside the worktree");
   EXPECT_EQ(with(R"({"cwd": 7})"), no + "a path that is not a string");
   EXPECT_EQ(with(R"({"env": {"LD_PRELOAD": "x"}})"), no + "an argument of unknown meaning, `env`");
@@ -258,8 +264,8 @@ TEST(CallGate, needed_facts_are_paths_and_the_program) {
             (std::vector<std::string>{"a", "b", "c"}));
   const NeededFacts shell = find_needed_facts(make_shell_call("git status"));
   EXPECT_EQ(shell.paths, std::vector<std::string>{"/work/app"});
-  EXPECT_EQ(shell.program, "git");
-  EXPECT_FALSE(find_needed_facts(make_shell_call("git status; id")).program);
+  EXPECT_EQ(shell.argv, (std::vector<std::string>{"git", "status"}));
+  EXPECT_TRUE(find_needed_facts(make_shell_call("git status; id")).argv.empty());
 }
 
 // APR-10

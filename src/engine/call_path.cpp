@@ -85,12 +85,27 @@ bool has_hidden_path(std::string_view path) {
   return path.contains('{') && (path.contains("..") || path.contains("{/") || path.contains(",/"));
 }
 
+// `**` may stand for no folder at all, and `*` for a link: "a/**/../../x" may be beside "a".
+bool climbs_after_wildcard(std::string_view path) {
+  bool is_after = false;
+  for (const std::string_view part : base::split(path, '/')) {
+    if (is_after && part == "..") return true;
+    is_after = is_after || has_wildcard(part);
+  }
+  return false;
+}
+
 }  // namespace
 
+bool has_wildcard(std::string_view text) noexcept {
+  if (text.find_first_of("*?[{\\") != std::string_view::npos) return true;
+  return text.contains("!(") || text.contains("@(") || text.contains("+(");
+}
+
 CallPath locate_path(const CallPlace& place, std::string_view path) {
-  const bool is_strange =
-      path.empty() || path.starts_with('~') || path.find('\0') != std::string_view::npos || has_hidden_path(path);
-  if (is_strange || !place.folder.starts_with('/')) return {std::string(path), std::nullopt};
+  const bool is_unclear = path.empty() || path.starts_with('~') || path.find('\0') != std::string_view::npos ||
+                          has_hidden_path(path) || climbs_after_wildcard(path);
+  if (is_unclear || !place.folder.starts_with('/')) return {std::string(path), std::nullopt, is_unclear};
   CallPath located;
   located.absolute = normalise(path.starts_with('/') ? std::string(path) : place.folder + "/" + std::string(path));
   located.beneath = find_beneath(place.folder, located.absolute);
@@ -102,7 +117,7 @@ std::vector<CallPath> locate_all(const CallPlace& place, const std::string& path
   std::vector<CallPath> all = {locate_path(place, path)};
   const auto real = place.real_paths.find(path);
   if (real != place.real_paths.end()) {
-    all.push_back({real->second, find_beneath(place.real_folder, real->second)});
+    all.push_back({real->second, find_beneath(place.real_folder, real->second), real->second.empty()});
   }
   return all;
 }

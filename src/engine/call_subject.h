@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/value.h"
 #include "engine/call_path.h"
@@ -30,13 +31,17 @@ struct CallSubject {
   std::string project;
   std::string tool;
   base::Value arguments;
-  // Absolute.
+  // The folder that the call works in, absolute: for a shell call find_working_folder().
   std::string cwd;
   // The worktree, and what the named paths resolve to.
   CallPlace place;
   model::CallChannel channel = model::CallChannel::socket;
   model::Sandbox sandbox = model::Sandbox::none;
   std::optional<ProgramFact> program;
+  // Words of a shell call that name files which the run can write, as written.
+  std::vector<std::string> writable_files;
+  // git, started in `cwd`, uses the repository that the worktree belongs to, and nothing on the way looks like another.
+  bool finds_own_repository = false;
 };
 
 }  // namespace reeve::engine

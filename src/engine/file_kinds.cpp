@@ -9,6 +9,7 @@
 
 #include "base/glob.h"
 #include "base/text.h"
+#include "engine/call_path.h"
 
 namespace reeve::engine {
 
@@ -17,15 +18,15 @@ namespace {
 // Patterns for one part of a path.
 constexpr auto agent_names = std::to_array<std::string_view>({
     "agents.md",       "agent.md",      "claude.md",
-    "claude.local.md", "gemini.md",     ".claude",
+    "claude.local.md", "gemini.md",     ".claude*",
     ".codex",          ".gemini",       ".cursor",
     ".cursorrules",    ".cursorignore", ".mcp.json",
     "mcp.json",        ".windsurf",     ".windsurfrules",
     ".clinerules",     ".roo",          ".roomodes",
-    ".continue",       ".opencode",     "opencode.json",
+    ".continue",       ".opencode",     "opencode.json*",
     ".amazonq",        ".kiro",         ".goosehints",
     ".junie",          ".qwen",         "copilot-instructions.md",
-    ".aider*",
+    ".aider*",         "qwen.md",
 });
 constexpr auto ci_names = std::to_array<std::string_view>({
     ".gitlab-ci*",
@@ -117,6 +118,17 @@ bool is_reeve_file(std::string_view path) {
 }
 
 bool is_agent_config(std::string_view path) { return has_part(path, agent_names); }
+
+bool is_git_file(std::string_view path) {
+  constexpr std::array<std::string_view, 1> folder = {".git"};
+  const std::size_t slash = path.rfind('/');
+  const std::string name = lower_of(slash == std::string_view::npos ? path : path.substr(slash + 1));
+  return name == "head" || has_part(path, folder);
+}
+
+bool is_sensitive_file(std::string_view path) {
+  return is_git_file(path) || names_secret_file(path) || is_reeve_file(path) || is_agent_config(path);
+}
 
 bool is_ci_file(std::string_view path) {
   if (has_part(path, ci_names)) return true;

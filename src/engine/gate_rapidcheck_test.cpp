@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "base/text.h"
 #include "engine/call_gate.h"
 #include "engine/grants.h"
 #include "engine/policy.h"
@@ -150,10 +151,44 @@ RC_GTEST_PROP(CallGate, shell_is_approved_for_named_commands_only, ()) {
   RC_ASSERT(decide_call(policies, replaceable, "sha256:1", {}).policy != Policy::auto_approve);
 }
 
+// What a pattern may stand for: `**` for any number of folders, `*` and the others for one name.
+std::string random_expansion(std::string_view pattern) {
+  const auto names = [] { return *rc::gen::element<std::string>("x", "app", "...", "work"); };
+  std::string path;
+  bool is_first = true;
+  for (const std::string_view part : base::split(pattern, '/')) {
+    std::vector<std::string> parts = {std::string(part)};
+    if (has_wildcard(part)) parts = {names()};
+    if (part == "**") {
+      parts.clear();
+      for (int left = *rc::gen::inRange(0, 4); left > 0; --left) parts.push_back(names());
+    }
+    for (const std::string& each : parts) {
+      path += (is_first ? "" : "/") + each;
+      is_first = false;
+    }
+  }
+  return path;
+}
+
+// Whatever its wildcards stand for, a pattern beneath the root never leads out of it.
+RC_GTEST_PROP(CallPath, pattern_never_leaves_its_root, ()) {
+  const auto parts = *rc::gen::container<std::vector<std::string>>(
+      rc::gen::element<std::string>("..", ".", "a", "app", "*", "**", "a?", "[ab]", "{a,b}", "@(a|b)", "x\\*"));
+  std::string pattern = *rc::gen::element<std::string>("/work/app", "/work/app/.", "/work/app/src");
+  for (const std::string& part : parts) pattern += "/" + part;
+  const CallPlace place{.folder = "/work/app", .real_folder = "/work/app", .real_paths = {}};
+  if (!locate_path(place, pattern).beneath) return;
+  for (int i = 0; i < 5; ++i) {
+    const CallPath expanded = locate_path(place, random_expansion(pattern));
+    RC_ASSERT(expanded.beneath);
+  }
+}
+
 // A normalised path never leaves its root, and never gets there by another spelling.
 RC_GTEST_PROP(CallPath, normalised_path_never_leaves_its_root, ()) {
   const auto parts = *rc::gen::container<std::vector<std::string>>(
-      rc::gen::element<std::string>("..", ".", "", "a", "b", "...", "app", "work", "~", "{..,a}"));
+      rc::gen::element<std::string>("..", ".", "", "a", "b", "...", "app", "work", "~", "{..,a}", "*", "**", "[a]"));
   std::string path = *rc::gen::element<std::string>("", "/", "/work/app/", "/work/app", "./");
   for (const std::string& part : parts) path += (path.empty() ? "" : "/") + part;
   const CallPlace place{.folder = "/work/app", .real_folder = "/work/app", .real_paths = {}};

@@ -24,24 +24,26 @@ constexpr std::string_view shell_tool = "shell_execute";
 constexpr std::size_t max_shown_command = 300;
 constexpr std::size_t max_glob = 1'024;
 
-// Files that no pattern covers, because changing or reading them opens more than the pattern says.
-bool is_sensitive(std::string_view path) {
-  const bool is_git = path == ".git" || path.starts_with(".git/") || path.contains("/.git/");
-  return is_git || names_secret_file(path) || is_reeve_file(path) || is_agent_config(path);
-}
-
 bool fits_glob(std::string_view glob, const CallSubject& subject) {
   const auto paths = find_paths(subject.arguments);
   if (!paths || paths->empty()) return false;
   while (glob.starts_with("./")) glob.remove_prefix(2);
   return std::ranges::all_of(*paths, [&](const std::string& path) {
     return std::ranges::all_of(locate_all(subject.place, path), [&](const CallPath& each) {
-      return each.beneath && base::matches_glob(glob, *each.beneath) && !is_sensitive(*each.beneath);
+      return each.beneath && base::matches_glob(glob, *each.beneath) && !is_sensitive_file(*each.beneath);
     });
   });
 }
 
-// The resolved program and its subcommand; empty if the call is not one simple command.
+// A folder or pattern whose files may hold secrets: the glob fits its name, not theirs.
+bool reads_many(const CallSubject& subject) {
+  const auto paths = find_paths(subject.arguments);
+  return paths && std::ranges::any_of(
+                      *paths, [&](const std::string& path) { return subject.place.may_hold_secrets.contains(path); });
+}
+
+// The resolved program and its subcommand; empty if the call is not one simple command. The name that it is called by
+// is not stored: find_shell_objection() accepts no other than that of the file.
 std::vector<std::string> program_of(const CallSubject& subject) {
   const auto argv = find_call_argv(subject.arguments);
   if (!argv || !subject.program) return {};
@@ -51,14 +53,8 @@ std::vector<std::string> program_of(const CallSubject& subject) {
   return program;
 }
 
-// "git status", for people.
-std::string show_program(const std::vector<std::string>& program) {
-  if (program.empty()) return {};
-  const std::size_t slash = program.front().rfind('/');
-  std::string name = slash == std::string::npos ? program.front() : program.front().substr(slash + 1);
-  if (program.size() > 1) name += " " + program[1];
-  return base::visible(name);
-}
+// "/usr/bin/git status", for people: which program it is.
+std::string show_program(const std::vector<std::string>& program) { return base::visible(base::join(program, " ")); }
 
 std::string show_call(const CallSubject& subject) {
   std::string text;
@@ -77,19 +73,29 @@ std::string show_call(const CallSubject& subject) {
 
 std::optional<std::string> find_program_grant_objection(const CallSubject& subject) {
   if (subject.tool != shell_tool) return "`program` applies to shell commands; use `exact` or `path`";
-  const std::string objection = find_shell_objection(subject, ShellExtent::program);
-  if (objection.empty()) return std::nullopt;
+  const std::string found = find_shell_objection(subject, ShellExtent::program);
+  if (found.empty()) return std::nullopt;
+  std::string_view objection = found;
+  // What a rule can say instead is another word than a grant's.
+  if (objection.ends_with(model::exact_instead)) {
+    objection.remove_suffix(model::exact_instead.size());
+    if (objection.ends_with("; ")) objection.remove_suffix(2);
+  }
   return fmt::format("not by program: {}; use `exact`", objection);
 }
 
 std::optional<std::string> find_path_grant_objection(const CallSubject& subject, std::string_view glob) {
   if (subject.tool == shell_tool) return "`path` does not apply to shell commands; use `exact` or `program`";
+  if (!is_file_tool(subject.tool)) {
+    return fmt::format("what {} does with other arguments than paths is not known; use `exact`",
+                       base::quoted(base::truncate_utf8(subject.tool, max_shown_command)));
+  }
   const bool is_relative = !glob.empty() && glob.size() <= max_glob && !glob.starts_with('/') && !glob.starts_with('~');
   const std::vector<std::string_view> parts = base::split(glob, '/');
   if (!is_relative || std::ranges::find(parts, "..") != parts.end() || base::find_invalid_utf8(glob)) {
     return "the pattern must be relative to the worktree, such as `src/**`";
   }
-  if (!fits_glob(glob, subject)) {
+  if (!fits_glob(glob, subject) || reads_many(subject)) {
     return "the pattern does not cover this call; files of git, Reeve and agents and files that may hold secrets are "
            "never covered";
   }
@@ -166,7 +172,7 @@ bool covers(const model::Grant& grant, const CallSubject& subject, const std::st
       return subject.tool == shell_tool && !grant.program.empty() && program_of(subject) == grant.program &&
              find_shell_objection(subject, ShellExtent::program).empty();
     case GrantMatch::path:
-      return subject.tool != shell_tool && grant.path && fits_glob(*grant.path, subject);
+      return is_file_tool(subject.tool) && grant.path && !reads_many(subject) && fits_glob(*grant.path, subject);
   }
   return false;
 }

@@ -53,7 +53,7 @@ TEST(Grants, program_covers_any_arguments_of_the_resolved_program) {
   EXPECT_EQ(objection(call, by_program), "");
   const model::Grant grant = make_grant(call, "sha256:1", by_program);
   EXPECT_THAT(grant.program, ElementsAre("/usr/bin/git", "log"));
-  EXPECT_EQ(grant.describes, "git log in any folder of the worktree");
+  EXPECT_EQ(grant.describes, "/usr/bin/git log in any folder of the worktree");
   EXPECT_TRUE(covers(grant, make_shell_call("git log --oneline src"), ""));
   for (const char* text : {"git push", "git log; id", "git log > x", "git -C / log", "git log --output=x", "git", "log",
                            "git log $HOME", "/opt/git log"}) {
@@ -64,7 +64,8 @@ TEST(Grants, program_covers_any_arguments_of_the_resolved_program) {
   EXPECT_FALSE(covers(grant, replaced, ""));
   replaced.program = ProgramFact{.name = "git", .path = "/opt/bin/git", .is_writable_by_run = false};
   EXPECT_FALSE(covers(grant, replaced, "")) << "another program of that name";
-  EXPECT_EQ(describe_extent(grant).front(), "git log with any other arguments, also on files outside the worktree");
+  EXPECT_EQ(describe_extent(grant).front(),
+            "/usr/bin/git log with any other arguments, also on files outside the worktree");
 }
 
 TEST(Grants, programs_that_run_others_are_not_granted_by_program) {
@@ -81,16 +82,64 @@ TEST(Grants, programs_that_run_others_are_not_granted_by_program) {
   EXPECT_THAT(objection(make_call("file_write", R"({"path": "a"})"), by_program), HasSubstr("applies to shell"));
 }
 
+// TOOL-8: the same file under another name would be judged by that name's options.
+TEST(Grants, program_is_its_name_and_its_file) {
+  const model::Grant grant = make_grant(make_shell_call("git log"), "sha256:1", by_program);
+  CallSubject renamed = make_shell_call("ls log");
+  renamed.program->path = "/usr/bin/git";
+  EXPECT_FALSE(covers(grant, renamed, ""));
+  CallSubject compiler = make_shell_call("gcc -c x.c");
+  compiler.program->path = "/usr/bin/x86_64-linux-gnu-gcc-12";
+  EXPECT_EQ(objection(compiler, by_program),
+            "not by program: gcc is not among the programs that only read, and may run what files of the project say; "
+            "use `exact`");
+  CallSubject link = make_shell_call("ls -l");
+  link.program->path = "/bin/busybox";
+  EXPECT_EQ(objection(link, by_program), "not by program: ls is the program /bin/busybox; use `exact`");
+}
+
+// A wide grant is for folders in which nobody has looked.
+TEST(Grants, program_needs_the_repository_of_the_worktree) {
+  const model::Grant grant = make_grant(make_shell_call("git status"), "sha256:1", by_program);
+  CallSubject nested = make_shell_call("git status");
+  nested.finds_own_repository = false;
+  EXPECT_FALSE(covers(grant, nested, ""));
+  EXPECT_THAT(objection(nested, by_program), HasSubstr("git would not use the repository of the worktree"));
+}
+
+TEST(Grants, path_is_for_tools_whose_paths_are_all_they_touch) {
+  const GrantTerms all{.match = GrantMatch::path, .path = "**"};
+  for (const char* tool : {"mcp:disk/erase", "TodoWrite", "git_push"}) {
+    const CallSubject call = make_call(tool, R"({"path": "src/a", "mode": "force"})");
+    EXPECT_THAT(objection(call, all), HasSubstr("is not known; use `exact`")) << tool;
+    model::Grant grant = make_grant(call, "sha256:1", all);
+    EXPECT_FALSE(covers(grant, call, "")) << tool;
+  }
+}
+
+TEST(Grants, path_covers_no_folder_with_secrets) {
+  const GrantTerms all{.match = GrantMatch::path, .path = "**"};
+  CallSubject search = make_call("search_files", R"({"path": "src", "pattern": "x"})");
+  EXPECT_EQ(objection(search, all), "");
+  const model::Grant grant = make_grant(search, "sha256:1", all);
+  EXPECT_TRUE(covers(grant, search, ""));
+  search.place.may_hold_secrets = {"src"};
+  EXPECT_FALSE(covers(grant, search, ""));
+  EXPECT_NE(objection(search, all), "");
+}
+
 TEST(Grants, path_covers_files_that_match_beneath_the_worktree) {
   const GrantTerms terms{.match = GrantMatch::path, .path = "src/**"};
   const CallSubject call = make_call("file_write", R"({"path": "src/a.c"})");
   EXPECT_EQ(objection(call, terms), "");
   const model::Grant grant = make_grant(call, "sha256:1", terms);
   EXPECT_TRUE(covers(grant, make_call("file_write", R"({"paths": ["src/b", "/work/app/src/c/d"]})"), ""));
-  for (const char* arguments : {R"({"path": "a"})", R"({"path": "src/../a"})", R"({"path": "src/../../a"})",
-                                R"({"path": "/etc/passwd"})", R"({"paths": ["src/a", "b"]})", R"({"path": "src/.env"})",
-                                R"({"path": "src/.git/hooks/x"})", R"({"path": "src/.claude/settings.json"})",
-                                R"({"path": "src/.reeve/config.yaml"})", R"({"content": "x"})", R"({"path": 7})"}) {
+  for (const char* arguments :
+       {R"({"path": "a"})", R"({"path": "src/../a"})", R"({"path": "src/../../a"})", R"({"path": "/etc/passwd"})",
+        R"({"paths": ["src/a", "b"]})", R"({"path": "src/.env"})", R"({"path": "src/.git/hooks/x"})",
+        R"({"path": "src/.claude/settings.json"})", R"({"path": "src/.reeve/config.yaml"})", R"({"content": "x"})",
+        R"({"path": 7})", R"({"path": "src/x/.git"})", R"({"path": "src/x/HEAD"})", R"({"path": "src/AGENTS.md"})",
+        R"({"path": "src/*/../a"})"}) {
     EXPECT_FALSE(covers(grant, make_call("file_write", arguments), "")) << arguments;
   }
   EXPECT_FALSE(covers(grant, make_call("file_read", R"({"path": "src/a.c"})"), ""));

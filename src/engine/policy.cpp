@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/enum.h"
+#include "engine/file_kinds.h"
 #include "engine/policy_match.h"
 #include "engine/shell_call.h"
 #include "model/policy_conditions.h"
@@ -115,26 +116,38 @@ Resolution resolve(const model::Policies& policies, const CallSubject& subject) 
   return found;
 }
 
+constexpr std::string_view read_of_many =
+    "it may read files that may hold secrets; the tool `search_files` of Reeve skips them";
+
 // Tools whose calls touch files.
 struct FileTool {
+  enum class Access { reads, stages, writes };
   std::string_view name;
   bool needs_path;
-  bool reads;
+  Access access;
 };
 constexpr auto file_tools = std::to_array<FileTool>({
-    {.name = "file_read", .needs_path = true, .reads = true},
-    {.name = "list_directory", .needs_path = true, .reads = true},
-    {.name = "search_files", .needs_path = true, .reads = true},
-    {.name = "git_blame", .needs_path = true, .reads = true},
-    {.name = "git_diff", .needs_path = false, .reads = true},
-    {.name = "git_log", .needs_path = false, .reads = true},
-    {.name = "file_write", .needs_path = false, .reads = false},
-    {.name = "file_delete", .needs_path = true, .reads = false},
-    {.name = "git_add", .needs_path = false, .reads = false},
+    {.name = "file_read", .needs_path = true, .access = FileTool::Access::reads},
+    {.name = "list_directory", .needs_path = true, .access = FileTool::Access::reads},
+    {.name = "search_files", .needs_path = true, .access = FileTool::Access::reads},
+    {.name = "git_blame", .needs_path = true, .access = FileTool::Access::reads},
+    {.name = "git_diff", .needs_path = false, .access = FileTool::Access::reads},
+    {.name = "git_log", .needs_path = false, .access = FileTool::Access::reads},
+    {.name = "file_write", .needs_path = false, .access = FileTool::Access::writes},
+    {.name = "file_delete", .needs_path = true, .access = FileTool::Access::writes},
+    {.name = "git_add", .needs_path = false, .access = FileTool::Access::stages},
 });
 
-bool is_in_git_folder(std::string_view path) {
-  return path == ".git" || path.starts_with(".git/") || path.contains("/.git/");
+// Why no rule approves the access to a file beneath the worktree; empty if one may.
+std::string_view find_file_objection(FileTool::Access access, std::string_view path) {
+  using enum FileTool::Access;
+  if (access == reads) return names_secret_file(path) ? "a file that may hold secrets" : "";
+  // Its hooks and settings run programs.
+  if (is_git_file(path)) return "a file of git itself";
+  if (access == stages || !is_sensitive_file(path)) return {};
+  // They decide what Reeve and agents allow, so an agent could loosen its own gate.
+  if (is_reeve_file(path)) return "a file of Reeve itself";
+  return is_agent_config(path) ? "the configuration of an agent" : "a file that may hold secrets";
 }
 
 // TOOL-1: why a call is not auto-approved whatever the rules say; empty if it may be.
@@ -145,10 +158,11 @@ std::string_view find_objection(const FileTool& tool, const base::Value& argumen
   for (const std::string& path : *paths) {
     for (const CallPath& each : locate_all(place, path)) {
       if (!each.beneath) return "outside the worktree";
-      if (tool.reads && names_secret_file(*each.beneath)) return "a file that may hold secrets";
-      // Its hooks and settings run programs.
-      if (!tool.reads && is_in_git_folder(*each.beneath)) return "a file of git itself";
+      if (const std::string_view objection = find_file_objection(tool.access, *each.beneath); !objection.empty()) {
+        return objection;
+      }
     }
+    if (place.may_hold_secrets.contains(path)) return read_of_many;
   }
   const auto is_option = [](const base::Member& member) {
     const std::string* text = member.value.as_string();
@@ -159,7 +173,7 @@ std::string_view find_objection(const FileTool& tool, const base::Value& argumen
   return {};
 }
 
-constexpr FileTool unknown_tool{.name = "", .needs_path = true, .reads = false};
+constexpr FileTool unknown_tool{.name = "", .needs_path = true, .access = FileTool::Access::writes};
 
 std::string find_objection(const Resolution& found, const CallSubject& subject) {
   if (subject.tool == "shell_execute") {
@@ -202,11 +216,16 @@ PolicyVerdict resolve_policy(const model::Policies& policies, std::string_view r
   return verdict;
 }
 
+bool is_file_tool(std::string_view tool) {
+  return std::ranges::find(file_tools, tool, &FileTool::name) != file_tools.end();
+}
+
 bool only_reads(std::string_view tool, const base::Value& arguments, const CallPlace& place) {
   // It has no arguments that name files.
   if (tool == "task_status") return true;
   const auto file_tool = std::ranges::find(file_tools, tool, &FileTool::name);
-  if (file_tool == file_tools.end() || !file_tool->reads || arguments.as_object() == nullptr) return false;
+  if (file_tool == file_tools.end() || file_tool->access != FileTool::Access::reads || arguments.as_object() == nullptr)
+    return false;
   return find_objection(*file_tool, arguments, place).empty();
 }
 

@@ -32,15 +32,19 @@ struct PolicyVerdict {
 // command, makes the result at least `require_approval`; a rule that approves does not match then.
 //
 // Paths are matched relative to the worktree (or absolute, for a pattern that begins with `/`), never as written
-// (TOOL-8). Whatever the rules say, a tool that reads or writes files is auto-approved only inside the worktree, never
-// in `.git`, and reading only if names_secret_file() is false; a path that is missing or not a string needs approval.
-// `shell_execute` is auto-approved only by a rule with `argv` or `program`, and only for a program that the run cannot
-// replace.
+// (TOOL-8). Whatever the rules say, a tool that reads or writes files is auto-approved only inside the worktree;
+// reading only if names_secret_file() is false and no file beneath a folder or pattern may hold secrets
+// (CallPlace::may_hold_secrets), writing only if is_sensitive_file() is false, so that no rule lets an agent change
+// what gates it. A path that is missing or not a string needs approval. `shell_execute` is auto-approved only by a rule
+// with `argv` or `program`, and only for a program that the run cannot replace.
 PolicyVerdict resolve_policy(const model::Policies& policies, const CallSubject& subject);
 
 // The same when nothing else about the call is known. The reason is part of the source.
 PolicyVerdict resolve_policy(const model::Policies& policies, std::string_view role, std::string_view tool,
                              const base::Value& arguments, const CallPlace& place);
+
+// Whether the paths among its arguments are all the files that the tool touches.
+bool is_file_tool(std::string_view tool);
 
 // Whether the call only reads, inside the worktree and no file that may contain secrets.
 bool only_reads(std::string_view tool, const base::Value& arguments, const CallPlace& place);

@@ -1,6 +1,8 @@
 #include "engine/policy_match.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "base/enum.h"
 #include "base/glob.h"
@@ -48,7 +50,18 @@ class Matcher {
   RuleMatch match_paths(const Texts& globs, const std::optional<Texts>& paths) const {
     if (!paths || paths->empty()) return RuleMatch::unknown;
     const auto fits = [&](const std::string& path) { return fits_path(globs, path); };
-    return yes_or_no(approves_ ? std::ranges::all_of(*paths, fits) : std::ranges::any_of(*paths, fits));
+    if (approves_) return yes_or_no(std::ranges::all_of(*paths, fits));
+    if (std::ranges::any_of(*paths, fits)) return RuleMatch::yes;
+    const auto is_open = [&](const std::string& path) { return may_lead_elsewhere(path); };
+    return std::ranges::any_of(*paths, is_open) ? RuleMatch::unknown : RuleMatch::no;
+  }
+
+  // A pattern of files to read, or a text whose target nobody can tell.
+  bool may_lead_elsewhere(const std::string& path) const {
+    constexpr auto pattern_tools = std::to_array<std::string_view>({"file_read", "list_directory", "search_files"});
+    const bool takes_patterns = std::ranges::find(pattern_tools, subject_.tool) != pattern_tools.end();
+    return (takes_patterns && has_wildcard(path)) ||
+           std::ranges::any_of(locate_all(subject_.place, path), &CallPath::is_unclear);
   }
 
   bool fits_path(const Texts& globs, const std::string& path) const {
@@ -82,7 +95,7 @@ class Matcher {
 
   RuleMatch match_refused(const Texts& argv, std::string_view program, std::string_view subcommand) const {
     const Texts names = names_of_program(argv, subject_);
-    if (std::ranges::find(names, program) == names.end()) return may_start_others(names);
+    if (std::ranges::find(names, program) == names.end()) return may_start(argv, names, program);
     if (subcommand.empty()) return RuleMatch::yes;
     if (argv.size() < 2) return RuleMatch::no;
     // Its options may take values, so the subcommand is not known.
@@ -98,17 +111,37 @@ class Matcher {
     return std::ranges::any_of(names, starts_others) ? RuleMatch::unknown : RuleMatch::no;
   }
 
+  // A program of which nothing is known may start one that its arguments name.
+  static RuleMatch may_start(const Texts& argv, const Texts& names, std::string_view wanted) {
+    const auto is_known = [](const std::string& name) {
+      return model::kind_of_program(name) != model::ProgramKind::unknown;
+    };
+    if (may_start_others(names) == RuleMatch::unknown) return RuleMatch::unknown;
+    if (std::ranges::all_of(names, is_known)) return RuleMatch::no;
+    const auto is_named = [&](const std::string& word) {
+      return last_part(word) == last_part(wanted) || may_start_others({word}) == RuleMatch::unknown;
+    };
+    return std::any_of(argv.begin() + 1, argv.end(), is_named) ? RuleMatch::unknown : RuleMatch::no;
+  }
+
+  static std::string_view last_part(std::string_view path) {
+    const std::size_t slash = path.rfind('/');
+    return slash == std::string_view::npos ? path : path.substr(slash + 1);
+  }
+
   RuleMatch match_argv(const std::optional<std::vector<Texts>>& wanted) const {
     const auto argv = find_call_argv(subject_.arguments);
     if (!wanted || !argv) return RuleMatch::unknown;
     if (approves_) return yes_or_no(std::ranges::find(*wanted, *argv) != wanted->end());
     const Texts names = names_of_program(*argv, subject_);
+    RuleMatch best = RuleMatch::no;
     for (Texts each : *wanted) {
-      const bool is_program = std::ranges::find(names, each.front()) != names.end();
-      each.front() = argv->front();
+      const std::string program = std::exchange(each.front(), argv->front());
+      const bool is_program = std::ranges::find(names, program) != names.end();
       if (is_program && each == *argv) return RuleMatch::yes;
+      best = std::max(best, is_program ? may_start_others(names) : may_start(*argv, names, program));
     }
-    return may_start_others(names);
+    return best;
   }
 
   // The guard confines neither the network nor HOME yet, so a rule that trusts it must not match.

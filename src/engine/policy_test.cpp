@@ -5,6 +5,7 @@
 
 #include "base/enum.h"
 #include "json/parse.h"
+#include "tests/support/engine/tool_calls.h"
 
 namespace reeve::engine {
 namespace {
@@ -120,6 +121,94 @@ TEST(Policy, reading_files_that_may_hold_secrets_needs_approval) {
     EXPECT_EQ(verdict({}, "crew", "file_read", fmt::format(R"({{"path": "{}"}})", path)), "auto_approve by default")
         << path;
   }
+}
+
+// TOOL-8: no rule lets an agent change what gates it, or what git and other programs take for their settings.
+TEST(Policy, writing_sensitive_files_needs_approval_whatever_the_rules_say) {
+  model::Policies loose;
+  for (const char* tool : {"file_write", "file_delete", "my_tool"}) {
+    loose.tools[tool] = {{.policy = Policy::auto_approve, .when = {{"path", text("**")}}, .even_if_denied = true}};
+    for (const char* path : {".claude/settings.json",
+                             ".claude/hooks/x",
+                             ".mcp.json",
+                             "sub/.mcp.json",
+                             ".reeve/config.yaml",
+                             ".reeve/prompts/coder.md",
+                             ".codex/config.toml",
+                             ".gemini/settings.json",
+                             ".qwen/settings.json",
+                             "AGENTS.md",
+                             "CLAUDE.md",
+                             "opencode.json",
+                             ".git/config",
+                             ".git",
+                             "sub/.git",
+                             "sub/.GIT/hooks/x",
+                             "src/x/HEAD",
+                             ".env",
+                             "deploy/server.key",
+                             ".npmrc"}) {
+      EXPECT_EQ(verdict(loose, "crew", tool, fmt::format(R"({{"path": "{}"}})", path)).substr(0, 19),
+                "require_approval by")
+          << tool << " " << path;
+    }
+    EXPECT_EQ(verdict(loose, "crew", tool, R"({"path": "src/head.c"})").substr(0, 15), "auto_approve by") << tool;
+  }
+  EXPECT_EQ(verdict(loose, "crew", "file_write", R"({"path": ".claude/settings.json"})"),
+            "require_approval by policies.tools.file_write: the configuration of an agent");
+  EXPECT_EQ(verdict(loose, "crew", "file_write", R"({"path": ".reeve/config.yaml"})"),
+            "require_approval by policies.tools.file_write: a file of Reeve itself");
+  EXPECT_EQ(verdict(loose, "crew", "file_write", R"({"paths": ["src/a", ".env"]})"),
+            "require_approval by policies.tools.file_write: a file that may hold secrets");
+  loose.tools["git_add"] = {{.policy = Policy::auto_approve}};
+  EXPECT_EQ(verdict(loose, "crew", "git_add", R"({"paths": ["AGENTS.md"]})"), "auto_approve by policies.tools.git_add")
+      << "staging changes no file";
+}
+
+// TOOL-1: a folder or a pattern is as secret as what an agent's own tool reads there.
+TEST(Policy, reading_a_folder_with_secrets_needs_approval) {
+  CallSubject subject = testing::make_call("search_files", R"({"path": "/work/app", "pattern": "x"})");
+  const auto decide = [&] {
+    const PolicyVerdict found =
+        resolve_policy(testing::make_policies(subject.tool, Policy::auto_approve, "{}"), subject);
+    return std::string(base::spell(found.policy)) + " " + found.reason;
+  };
+  EXPECT_EQ(decide(), "auto_approve ");
+  subject.place.may_hold_secrets = {"/work/app"};
+  EXPECT_EQ(decide(),
+            "require_approval it may read files that may hold secrets; the tool `search_files` of Reeve skips them");
+  EXPECT_FALSE(only_reads(subject.tool, subject.arguments, subject.place));
+  subject = testing::make_call("file_read", R"({"path": "src/a.c"})");
+  subject.place.may_hold_secrets = {"/work/app"};
+  EXPECT_EQ(decide(), "auto_approve ") << "one plain file";
+}
+
+// A wildcard may stand for a link or for nothing, so that `..` after it may leave the worktree.
+TEST(Policy, climbing_after_a_wildcard_counts_as_outside) {
+  for (const char* path : {"src/*/../x", "src/**/../../x", "[a]/../x", "a?/../x", "{a,b}/../x", "a\\\\*/../x"}) {
+    EXPECT_EQ(verdict({}, "crew", "list_directory", fmt::format(R"({{"path": "{}"}})", path)),
+              "require_approval by default: outside the worktree")
+        << path;
+  }
+  for (const char* path : {"src/../*/x", "**/*.c", "app/[id]/page.tsx", "a*/..b"}) {
+    EXPECT_EQ(verdict({}, "crew", "list_directory", fmt::format(R"({{"path": "{}"}})", path)),
+              "auto_approve by default")
+        << path;
+  }
+}
+
+// A rule that denies a folder may be met by a pattern for it.
+TEST(Policy, denied_folder_behind_a_pattern_asks) {
+  model::Policies policies;
+  policies.tools["list_directory"] = {{.policy = Policy::deny, .when = {{"path", text("private/**")}}}};
+  policies.tools["my_tool"] = {{.policy = Policy::auto_approve},
+                               {.policy = Policy::deny, .when = {{"path", text("private/**")}}}};
+  EXPECT_EQ(verdict(policies, "crew", "list_directory", R"({"path": "private/a"})"),
+            "deny by policies.tools.list_directory");
+  EXPECT_EQ(verdict(policies, "crew", "list_directory", R"({"path": "priv*/a"})").substr(0, 19), "require_approval by");
+  EXPECT_EQ(verdict(policies, "crew", "list_directory", R"({"path": "src/a"})"), "auto_approve by default");
+  EXPECT_EQ(verdict(policies, "crew", "my_tool", R"({"path": "x*/../private/a"})").substr(0, 19),
+            "require_approval by");
 }
 
 TEST(Policy, unresolvable_path_needs_approval) {

@@ -174,8 +174,8 @@ class Parser {
   }
 
   bool read_word() {
-    // zsh replaces `=name` by a path; `%1` is a job.
-    if (text_.front() == '=' || text_.front() == '%') return false;
+    // `%1` is a job.
+    if (text_.front() == '%') return false;
     std::string word;
     bool has_equals = false;
     while (!text_.empty() && text_.front() != ' ') {
@@ -184,6 +184,8 @@ class Parser {
       if (c == '\'' || c == '"') {
         if (!read_quoted(c, word)) return false;
       } else if (is_plain(c)) {
+        // zsh replaces `=name` by a path, also after empty quotes.
+        if (c == '=' && word.empty()) return false;
         has_equals = has_equals || c == '=';
         word += c;
       } else {

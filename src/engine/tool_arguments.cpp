@@ -77,11 +77,10 @@ Value rename(const Value& arguments, std::string_view from, std::string_view wan
 
 // [/bin/bash, -lc, TEXT] → TEXT.
 std::optional<std::string> find_wrapped(const std::vector<std::string>& argv, std::string& shell) {
-  constexpr auto shells = std::to_array<std::string_view>(
-      {"/bin/sh", "/bin/bash", "/bin/zsh", "/usr/bin/sh", "/usr/bin/bash", "/usr/bin/zsh"});
-  const bool is_wrapped = argv.size() == 3 && lists(shells, argv[0]) && (argv[1] == "-c" || argv[1] == "-lc");
-  if (!is_wrapped) return std::nullopt;
-  shell = argv[0] + " " + argv[1];
+  if (argv.size() != 3) return std::nullopt;
+  std::string found = argv[0] + " " + argv[1];
+  if (!is_plain_shell(found)) return std::nullopt;
+  shell = std::move(found);
   return argv[2];
 }
 
@@ -122,6 +121,15 @@ Value name_command(const Value& arguments, std::string_view cwd, ShellWrapper wr
   }
   if (wrapped && result.find("shell") == nullptr) result.set("shell", Value::string(shell));
   return result;
+}
+
+// What is read is relative to the folder of the call, also where it is called a filter.
+Value name_patterns(const Value& arguments, std::string_view cwd) {
+  Value named = Value::object();
+  for (const base::Member& member : *arguments.as_object()) {
+    named.set(member.key, names_path(member.key) ? absolute_of(member.value, cwd) : member.value);
+  }
+  return named;
 }
 
 // The folder that a search without a path starts in.
@@ -226,6 +234,15 @@ NamedArguments name_patch(const Value& arguments, std::string_view cwd) {
 
 }  // namespace
 
+bool is_plain_shell(std::string_view text) {
+  constexpr auto shells = std::to_array<std::string_view>(
+      {"/bin/sh", "/bin/bash", "/bin/zsh", "/usr/bin/sh", "/usr/bin/bash", "/usr/bin/zsh"});
+  const std::size_t blank = text.find(' ');
+  if (blank == std::string_view::npos || !lists(shells, text.substr(0, blank))) return false;
+  const std::string_view options = text.substr(blank + 1);
+  return options == "-c" || options == "-lc";
+}
+
 NamedArguments name_arguments(ArgumentForm form, const Value& arguments, std::string_view cwd, ShellWrapper wrapper) {
   if (arguments.as_object() == nullptr) return {arguments, false};
   switch (form) {
@@ -241,6 +258,8 @@ NamedArguments name_arguments(ArgumentForm form, const Value& arguments, std::st
       return {name_glob(arguments, cwd), false};
     case ArgumentForm::search:
       return {with_path(rename(arguments, find_to_rename(arguments, path_names, "path"), "path", cwd), cwd), false};
+    case ArgumentForm::patterns:
+      return {name_patterns(arguments, cwd), false};
     case ArgumentForm::changes:
       return name_changes(arguments, cwd);
     case ArgumentForm::patch:

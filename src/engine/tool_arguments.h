@@ -18,6 +18,8 @@ enum class ArgumentForm {
   glob,
   // A search in files: the pattern is an expression.
   search,
+  // Patterns of files to read, relative to the folder of the call.
+  patterns,
   // A list of changed files, each with a kind.
   changes,
   // The text of a patch, in the format that begins with "*** Begin Patch".
@@ -33,6 +35,10 @@ enum class ArgumentForm {
 
 // A shell that only carries the command: "/bin/bash -lc TEXT".
 enum class ShellWrapper { kept, removed };
+
+// Whether the text is what `ShellWrapper::removed` leaves of a wrapper in `shell`: "/bin/bash -lc". Such a shell adds
+// nothing to the command.
+bool is_plain_shell(std::string_view text);
 
 struct NamedArguments {
   base::Value arguments;

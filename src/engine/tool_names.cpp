@@ -31,7 +31,8 @@ constexpr auto name_rows = std::to_array<NameRow>({
     {"claude", "Write Edit MultiEdit NotebookEdit", "file_write"},
     {"claude", "Read NotebookRead", "file_read"},
     {"claude", "LS", "list_directory", ArgumentForm::search},
-    {"claude", "Glob", "search_files", ArgumentForm::glob},
+    // It reads names, not contents.
+    {"claude", "Glob", "list_directory", ArgumentForm::glob},
     {"claude", "Grep", "search_files", ArgumentForm::search},
     {"claude", "WebFetch", "web_fetch", ArgumentForm::other},
     {"claude", "WebSearch", "web_search", ArgumentForm::other},
@@ -47,9 +48,9 @@ constexpr auto name_rows = std::to_array<NameRow>({
     {"gemini qwen", "run_shell_command", "shell_execute", ArgumentForm::command},
     {"gemini qwen", "write_file replace edit", "file_write"},
     {"gemini qwen", "read_file", "file_read"},
-    {"gemini qwen", "read_many_files", "file_read", ArgumentForm::search},
+    {"gemini qwen", "read_many_files", "file_read", ArgumentForm::patterns},
     {"gemini qwen", "list_directory", "list_directory", ArgumentForm::search},
-    {"gemini qwen", "glob", "search_files", ArgumentForm::glob},
+    {"gemini qwen", "glob", "list_directory", ArgumentForm::glob},
     {"gemini qwen", "grep_search search_file_content grep ripgrep", "search_files", ArgumentForm::search},
     {"gemini qwen", "web_fetch", "web_fetch", ArgumentForm::other},
     {"gemini qwen", "google_web_search web_search", "web_search", ArgumentForm::other},
@@ -59,7 +60,7 @@ constexpr auto name_rows = std::to_array<NameRow>({
     {"opencode", "patch apply_patch", "file_write", ArgumentForm::patch},
     {"opencode", "read", "file_read"},
     {"opencode", "list", "list_directory", ArgumentForm::search},
-    {"opencode", "glob", "search_files", ArgumentForm::glob},
+    {"opencode", "glob", "list_directory", ArgumentForm::glob},
     {"opencode", "grep", "search_files", ArgumentForm::search},
     {"opencode", "webfetch", "web_fetch", ArgumentForm::other},
     {"opencode", "websearch", "web_search", ArgumentForm::other},
@@ -107,14 +108,17 @@ std::optional<std::string> find_mcp_name(std::string_view server, std::string_vi
   return is_clear ? std::optional(fmt::format("mcp:{}/{}", server, tool)) : std::nullopt;
 }
 
-// "mcp__github__create_issue".
+// "mcp__github__create_issue". A name with a second separator is that of two tools: `a` may have a tool `b__c`, and
+// `a__b` a tool `c`. So the separator must occur once, also overlapping. Other agents' names (`github_create_issue`,
+// `mcp_github_create_issue`) are ambiguous in the same way without a list of the servers, and stay unknown tools.
 std::optional<std::string> find_mcp_name(std::string_view native) {
   constexpr std::string_view prefix = "mcp__";
+  constexpr std::string_view separator = "__";
   if (!native.starts_with(prefix)) return std::nullopt;
   native.remove_prefix(prefix.size());
-  const std::size_t end = native.find("__");
-  if (end == std::string_view::npos) return std::nullopt;
-  return find_mcp_name(native.substr(0, end), native.substr(end + 2));
+  const std::size_t end = native.find(separator);
+  if (end == std::string_view::npos || native.rfind(separator) != end) return std::nullopt;
+  return find_mcp_name(native.substr(0, end), native.substr(end + separator.size()));
 }
 
 std::optional<std::string> find_mcp_name(const Value& arguments) {

@@ -42,7 +42,7 @@ TEST(ToolNames, tools_of_agents_get_names_of_reeve) {
        R"(file_write {"path":"/wt/n","new_source":"x"})"},
       {"claude", "Read", R"({"file_path":"../y","limit":3})", R"(file_read {"path":"/wt/../y","limit":3})"},
       {"claude", "Glob", R"({"pattern":"**/*.c"})",
-       R"(search_files {"pattern":"**/*.c","path":"/wt","glob":"/wt/**/*.c"})"},
+       R"(list_directory {"pattern":"**/*.c","path":"/wt","glob":"/wt/**/*.c"})"},
       {"claude", "Grep", R"({"pattern":"a|b","path":"src"})", R"(search_files {"pattern":"a|b","path":"/wt/src"})"},
       {"claude", "WebFetch", R"({"url":"https://x","prompt":"p"})", R"(web_fetch {"url":"https://x","prompt":"p"})"},
       {"claude", "Task", R"({"prompt":"p"})", R"(agent_spawn {"prompt":"p"})"},
@@ -71,6 +71,10 @@ TEST(ToolNames, tools_of_agents_get_names_of_reeve) {
       {"gemini", "replace", R"({"file_path":"a"})", R"(file_write {"path":"/wt/a"})"},
       {"gemini", "list_directory", R"({"dir_path":"src"})", R"(list_directory {"path":"/wt/src"})"},
       {"gemini", "read_file", R"({"absolute_path":"/wt/a"})", R"(file_read {"path":"/wt/a"})"},
+      {"gemini", "read_many_files", R"({"include":["**/*"],"paths":["a"]})",
+       R"(file_read {"include":["/wt/**/*"],"paths":["/wt/a"]})"},
+      {"gemini", "glob", R"({"pattern":"*.c"})", R"(list_directory {"pattern":"*.c","path":"/wt","glob":"/wt/*.c"})"},
+      {"qwen", "mcp__github__list", R"({})", R"(mcp:github/list {})"},
       {"qwen", "edit", R"({"file_path":"a"})", R"(file_write {"path":"/wt/a"})"},
       {"opencode", "bash", R"({"command":"ls","workdir":"/wt"})", R"(shell_execute {"command":"ls","cwd":"/wt"})"},
       {"opencode", "write", R"({"filePath":"a","content":"x"})", R"(file_write {"path":"/wt/a","content":"x"})"},
@@ -107,6 +111,12 @@ TEST(ToolNames, unknown_tools_keep_their_name) {
   EXPECT_EQ(name("claude", "bash", R"({"command":"ls"})"), R"(unknown bash {"command":"ls"})");
   EXPECT_EQ(name("", "rocket", "{}"), "unknown rocket {}");
   EXPECT_EQ(name("claude", "mcp__", "{}"), "unknown mcp__ {}");
+  // Two servers could have a tool of that name.
+  for (const char* ambiguous : {"mcp__a__b__c", "mcp__a___b", "mcp__a____b"}) {
+    EXPECT_EQ(name("claude", ambiguous, "{}"), fmt::format("unknown {} {{}}", ambiguous));
+  }
+  EXPECT_EQ(name("opencode", "github_create_issue", "{}"), "unknown github_create_issue {}");
+  EXPECT_EQ(name("gemini", "mcp_github_create_issue", "{}"), "unknown mcp_github_create_issue {}");
   EXPECT_EQ(name("claude", "mcp__a/b__c", "{}"), "unknown mcp__a/b__c {}");
   EXPECT_EQ(name("codex", "mcpToolCall", R"({"server":"a/b","tool":"c"})"),
             R"(unknown mcpToolCall {"server":"a/b","tool":"c"})");
@@ -155,6 +165,18 @@ TEST(ToolNames, changes_that_are_not_understood_are_never_approved) {
   EXPECT_EQ(decide("claude", "Glob", R"({"pattern":"/etc/*"})"), model::Policy::require_approval);
   EXPECT_EQ(decide("claude", "Glob", R"({"pattern":"../*"})"), model::Policy::require_approval);
   EXPECT_EQ(decide("claude", "Glob", R"({"pattern":"src/*"})"), model::Policy::auto_approve);
+}
+
+// TOOL-7: a repository may bring a server of its own that is called `reeve`, so the name proves nothing.
+TEST(ToolNames, tools_of_reeves_own_server_ask_unless_a_rule_names_them) {
+  for (const char* tool : {"ask_person", "report_progress", "read_context", "approve", "file_write"}) {
+    const NamedCall call = name_call("claude", fmt::format("mcp__reeve__{}", tool), arguments_of("{}"), "/work/app");
+    EXPECT_EQ(call.tool, fmt::format("mcp:reeve/{}", tool));
+    CallSubject subject = testing::make_call(call.tool, "{}");
+    EXPECT_EQ(resolve_policy({}, subject).policy, model::Policy::require_approval);
+    const auto named = testing::make_policies(call.tool, model::Policy::auto_approve, "{}");
+    EXPECT_EQ(resolve_policy(named, subject).policy, model::Policy::auto_approve);
+  }
 }
 
 // Only a shell in a folder of the system that adds nothing but the text is removed, and only where agents add it.

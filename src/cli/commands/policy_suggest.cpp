@@ -43,8 +43,11 @@ ExitCode run(const Call& call) {
     return ExitCode::done;
   }
   // Valid as it is, so that it can be redirected into a file.
-  fmt::print("policies:\n  tools:\n    {}:\n", base::visible(found.suggestions.front().tool));
+  fmt::print("policies:\n  tools:\n");
+  std::string tool;
   for (const wire::PolicySuggestion& one : found.suggestions) {
+    if (tool != one.tool) fmt::print("    {}:\n", base::visible(one.tool));
+    tool = one.tool;
     fmt::print("      # {}: {} approved, the last one {}\n      - {}\n", base::visible(one.describes), one.calls,
                one.example.text(), base::visible(one.yaml));
   }
@@ -63,10 +66,11 @@ Command make_policy_suggest() {
       .summary = "Propose rules from the tool calls that you approved",
       .about =
           R"(Looks at the last 2,000 tool calls of the current project, or of one run, and prints rules that would have
-allowed those that a person approved, as a part of a config, with how often. A program with its subcommand is
-proposed if it was approved with different arguments, otherwise the exact arguments. Only rules are proposed
-that a standing grant would accept too: never for interpreters, shells, programs that start others, options
-that run commands, text that is not one simple command, or calls that the rules deny.
+allowed those that a person approved, as a part of a config, with how often. A program that only reads is
+proposed with its subcommand if it was approved with different arguments, otherwise the exact arguments; a
+folder is proposed if several of its files were approved, otherwise the file. Nothing is proposed for
+interpreters, shells, programs that start others, options that run commands, text that is not one simple
+command, or calls that the rules deny.
 
 Nothing changes: add what you agree with to the config yourself.)",
       .examples = {{"reeve policy suggest", "from the calls of this project"},

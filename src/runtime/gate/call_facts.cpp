@@ -1,81 +1,31 @@
 #include "runtime/gate/call_facts.h"
 
+#include <algorithm>
 #include <cstddef>
-#include <deque>
 #include <fcntl.h>
-#include <filesystem>
+#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 #include <climits>
 
 #include "base/text.h"
 #include "engine/call_gate.h"
+#include "engine/shell_call.h"
+#include "runtime/gate/real_path.h"
+#include "runtime/gate/repository_fact.h"
+#include "runtime/gate/secret_scan.h"
 
 namespace reeve::runtime {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 // Enough for the paths of a call; any beyond count as outside.
 constexpr std::size_t max_looked_at = 64;
 // More than any PATH that a person wrote.
 constexpr std::size_t max_path_folders = 256;
-
-// Resolves an absolute path like the kernel: `..` after a link is relative to its target, and dangling links are
-// followed. Empty if that is not possible.
-std::string follow_links(const std::string& path) {
-  constexpr int max_links = 40;
-  fs::path at = "/";
-  std::deque<fs::path> rest;
-  const auto put_first = [&](const fs::path& parts) { rest.insert(rest.begin(), parts.begin(), parts.end()); };
-  put_first(fs::path(path).relative_path());
-  for (int links = 0; !rest.empty();) {
-    const fs::path part = rest.front();
-    rest.pop_front();
-    if (part.empty() || part == ".") continue;
-    if (part == "..") {
-      at = at.parent_path();
-      continue;
-    }
-    std::error_code error;
-    const fs::file_status status = fs::symlink_status(at / part, error);
-    if (status.type() == fs::file_type::none) return {};
-    if (!fs::is_symlink(status)) {
-      at /= part;
-      continue;
-    }
-    const fs::path target = fs::read_symlink(at / part, error);
-    if (error || ++links > max_links) return {};
-    if (target.is_absolute()) at = "/";
-    put_first(target.relative_path());
-  }
-  return at.string();
-}
-
-// Whether a process of this user could change what stands there. Root can change everything: for root, as for sshd's
-// StrictModes, what counts is whether anybody else could.
-bool is_changeable(const std::string& path) {
-  struct stat status{};
-  if (::lstat(path.c_str(), &status) != 0) return true;
-  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return true;
-  if (::geteuid() == 0) return status.st_uid != 0;
-  return status.st_uid == ::geteuid() || ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
-}
-
-// Neither the file nor a folder above it can be changed.
-bool is_replaceable(const std::string& file) {
-  for (fs::path at = file;; at = at.parent_path()) {
-    if (is_changeable(at.string())) return true;
-    if (at == at.root_path()) return false;
-  }
-}
-
-bool is_beneath(const std::string& path, const std::string& folder) {
-  return folder.empty() || path == folder || path.starts_with(folder + "/");
-}
 
 bool is_program(const std::string& path) {
   struct stat status{};
@@ -115,14 +65,55 @@ engine::CallPlace resolve_paths(const std::string& folder, const std::vector<std
   return place;
 }
 
-engine::ProgramFact read_program(const std::string& name, const CallOrigin& origin, const std::string& cwd,
-                                 const std::string& path) {
+engine::ProgramFact read_program(const std::string& name, const CallOrigin& origin, const std::string& real_folder,
+                                 const std::string& cwd, const std::string& path) {
   engine::ProgramFact fact{.name = name, .path = find_program(name, cwd, path), .is_writable_by_run = true};
   if (fact.path.empty()) return fact;
-  const std::string real_folder = follow_links(origin.folder);
   fact.is_writable_by_run =
       is_beneath(fact.path, real_folder) || is_beneath(fact.path, origin.folder) || is_replaceable(fact.path);
   return fact;
+}
+
+// `--file=NAME` names a file too.
+std::string_view find_named_file(std::string_view word) {
+  if (!word.starts_with('-')) return word;
+  const std::size_t equals = word.find('=');
+  return equals == std::string_view::npos ? std::string_view() : word.substr(equals + 1);
+}
+
+// Words that name existing files which the run can write.
+std::vector<std::string> find_writable_files(const std::vector<std::string>& argv, const std::string& real_folder,
+                                             const std::string& cwd) {
+  std::vector<std::string> files;
+  std::size_t looked = 0;
+  for (const std::string& word : argv) {
+    const std::string_view name = find_named_file(word);
+    if (name.empty() || name.size() + cwd.size() + 1 >= PATH_MAX || ++looked > max_looked_at) continue;
+    const std::string real = follow_links(name.starts_with('/') ? std::string(name) : cwd + "/" + std::string(name));
+    struct stat status{};
+    const bool is_file = !real.empty() && ::stat(real.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+    const bool is_known = std::ranges::find(files, name) != files.end();
+    if (is_file && !is_known && (is_beneath(real, real_folder) || is_replaceable(real))) files.emplace_back(name);
+  }
+  return files;
+}
+
+std::set<std::string> find_secret_reads(const std::vector<engine::ReadScope>& scopes, const CallOrigin& origin,
+                                        const std::string& real_folder) {
+  std::set<std::string> found;
+  SecretScan scan(real_folder);
+  std::size_t looked = 0;
+  for (const engine::ReadScope& scope : scopes) {
+    const std::string written = scope.folder.starts_with('/') ? scope.folder : origin.folder + "/" + scope.folder;
+    const bool looks = ++looked <= max_looked_at && written.size() < PATH_MAX && !real_folder.empty();
+    const std::string real = looks ? follow_links(written) : std::string();
+    struct stat status{};
+    // A path that is not there, or outside, is judged as a path.
+    const bool is_folder = ::stat(real.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+    const bool is_open = is_folder && is_beneath(real, real_folder);
+    if (!looks || (is_open && scan.finds_any(real))) found.insert(scope.path);
+  }
+  return found;
 }
 
 }  // namespace
@@ -139,10 +130,18 @@ engine::CallSubject read_call_subject(const CallOrigin& origin, std::string tool
                               .channel = origin.channel,
                               .sandbox = origin.sandbox,
                               .program = {}};
+  if (subject.tool == "shell_execute") {
+    subject.cwd = engine::find_working_folder(subject.arguments, subject.cwd).value_or(subject.cwd);
+  }
   subject.place.folder = origin.folder;
   const engine::NeededFacts needed = engine::find_needed_facts(subject);
   subject.place = resolve_paths(origin.folder, needed.paths);
-  if (needed.program) subject.program = read_program(*needed.program, origin, subject.cwd, path);
+  const std::string& real_folder = subject.place.real_folder;
+  if (!origin.is_hosted) subject.place.may_hold_secrets = find_secret_reads(needed.reads, origin, real_folder);
+  if (needed.argv.empty()) return subject;
+  subject.program = read_program(needed.argv.front(), origin, real_folder, subject.cwd, path);
+  subject.writable_files = find_writable_files(needed.argv, real_folder, subject.cwd);
+  subject.finds_own_repository = finds_own_repository(follow_links(subject.cwd), real_folder);
   return subject;
 }
 

@@ -22,11 +22,14 @@ struct CallOrigin {
   // The folder that calls are confined to: absolute.
   std::string folder;
   model::CallChannel channel = model::CallChannel::socket;
+  // Reeve's tool host would run the call, and leaves out files that may hold secrets.
+  bool is_hosted = false;
 };
 
 // The subject of a call with tool and arguments in Reeve's names: every named path resolved, the program of a simple
-// shell command found. `path` is the PATH that the run's commands see. Reads names and attributes only, and may wait
-// for a slow file system: not for the loop thread.
+// shell command found. `cwd` is the folder of the request; the arguments of a shell call may name another, in which
+// everything is then looked up. `path` is the PATH that the run's commands see. Reads names, attributes and `.git`
+// files only, and may wait for a slow file system: not for the loop thread.
 engine::CallSubject read_call_subject(const CallOrigin& origin, std::string tool, base::Value arguments,
                                       std::string cwd, const std::string& path);
 

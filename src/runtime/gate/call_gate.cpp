@@ -189,6 +189,7 @@ void CallGate::ask(base::RunId run, wire::CallRequest request, Done done) {
              .done = std::move(done)});
   Question& question = matter->question;
   question.origin.channel = question.request.channel;
+  question.origin.is_hosted = question.request.execute;
   question.cwd = find_call_folder(question.request, plan.cwd);
   facts_.ask([question] { return prepare(question); },
              [this, matter](std::expected<Prepared, Error> prepared) {
@@ -201,19 +202,20 @@ void CallGate::ask(base::RunId run, wire::CallRequest request, Done done) {
 CallGate::Prepared CallGate::prepare(const Question& question) {
   const wire::CallRequest& request = question.request;
   const HideSecrets hide = [&](const std::string& text) { return base::redact(*question.secrets, text); };
-  const auto identity = read_folder_identity(question.cwd);
-  if (!identity) {
-    throw Error(ErrorCode::call_bad_request, fmt::format("{} is not a folder", base::quoted(question.cwd)),
-                "`cwd` is the folder that the call works in");
-  }
   Prepared prepared{.named = name_request(request, question.cwd), .attempt = {}};
   ledger::CallAttempt& attempt = prepared.attempt;
   attempt.claim = question.claim;
   attempt.subject =
       read_call_subject(question.origin, prepared.named.tool, prepared.named.arguments, question.cwd, question.path);
+  // Not that of the request if the arguments name another.
+  const auto identity = read_folder_identity(attempt.subject.cwd);
+  if (!identity) {
+    throw Error(ErrorCode::call_bad_request, fmt::format("{} is not a folder", base::quoted(attempt.subject.cwd)),
+                "`cwd` is the folder that the call works in");
+  }
   attempt.digest = engine::digest_of_call(prepared.named.tool, prepared.named.arguments, *identity);
   base::Value shown = bound_arguments(prepared.named.arguments, hide);
-  attempt.record = make_record(request, question.cwd, shown, hide);
+  attempt.record = make_record(request, attempt.subject.cwd, shown, hide);
   attempt.record.tool = hide(prepared.named.tool);
   attempt.may_defer = request.may_defer;
   attempt.is_hosted = request.execute;

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "engine/call_gate.h"
 #include "engine/grants.h"
+#include "engine/shell_call.h"
 #include "runtime/gate/call_facts.h"
 #include "runtime/gate/call_request.h"
 #include "runtime/runs/run_files.h"
@@ -124,7 +125,7 @@ CallFacts read_call_facts(const AskedCall& asked, const std::string& run_folder,
   }
   const model::ToolCall& call = asked.call;
   facts.subject = read_call_subject(origin, call.tool, call.arguments, call.cwd, path);
-  const auto folder = read_folder_identity(call.cwd);
+  const auto folder = read_folder_identity(facts.subject.cwd);
   facts.is_complete = folder && engine::digest_of_call(call.tool, call.arguments, *folder) == call.arguments_digest;
   return facts;
 }
@@ -155,12 +156,17 @@ GrantDraft draft_grant(const AskedCall& asked, const CallFacts& facts, const wir
   draft.grant.approval_id = asked.approval.approval_id;
   limit_to_scope(asked, draft.grant);
   draft.also_allows = engine::describe_extent(draft.grant);
+  if (draft.grant.match == GrantMatch::exact) {
+    // The digest is that of the words, not of the files that they run.
+    const std::vector<std::string> unbound = engine::describe_unbound(facts.subject);
+    draft.also_allows.insert(draft.also_allows.begin(), unbound.begin(), unbound.end());
+  }
   return draft;
 }
 
 std::optional<std::string> find_confirmation(const GrantDraft& draft) {
   const bool is_narrow = draft.grant.match == GrantMatch::exact && draft.grant.scope == GrantScope::run;
-  if (is_narrow) return std::nullopt;
+  if (is_narrow && draft.also_allows.empty()) return std::nullopt;
   return draft.also_allows.empty() ? draft.grant.describes : base::join(draft.also_allows, "\n");
 }
 

@@ -11,6 +11,7 @@ using base::Error;
 using base::ErrorCode;
 using model::GrantMatch;
 using model::GrantScope;
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
@@ -39,7 +40,8 @@ CallFacts facts(const std::string& command = "git status", const std::string& pr
       .arguments = base::Value::object({{"command", base::Value::string(command)}}),
       .cwd = "/home/ana/shop",
       .place = {.folder = "/home/ana/shop", .real_folder = "/home/ana/shop", .real_paths = {}},
-      .program = engine::ProgramFact{.name = program, .path = "/usr/bin/" + program, .is_writable_by_run = false}};
+      .program = engine::ProgramFact{.name = program, .path = "/usr/bin/" + program, .is_writable_by_run = false},
+      .finds_own_repository = true};
   made.is_complete = true;
   made.terms = CallTerms();
   return made;
@@ -80,6 +82,32 @@ TEST(GrantDraft, wider_grants_need_the_text_of_the_preview) {
     terms.confirmed = find_confirmation(draft);
     EXPECT_EQ(refusal(asked(), facts(), terms), "");
   }
+}
+
+// TOOL-8: for 8 hours, the agent could put anything into what these calls run.
+TEST(GrantDraft, exact_grant_of_replaceable_files_needs_confirmation) {
+  struct Case {
+    std::string command;
+    std::string program;
+    std::vector<std::string> files;
+    bool is_replaceable;
+    std::string line;
+  };
+  for (const Case& each :
+       {Case{"./x.sh", "./x.sh", {"./x.sh"}, true, "whatever `./x.sh` contains later"},
+        Case{"sh x.sh", "sh", {"x.sh"}, false, "whatever `x.sh` contains later"},
+        Case{"make", "make", {}, false, "whatever `make` runs by the files of the worktree later"}}) {
+    CallFacts known = facts(each.command, each.program);
+    known.subject.writable_files = each.files;
+    known.subject.program->is_writable_by_run = each.is_replaceable;
+    wire::GrantTerms terms;
+    EXPECT_EQ(refusal(asked(), known, terms), "grant.unconfirmed") << each.command;
+    const GrantDraft draft = draft_grant(asked(), known, terms);
+    EXPECT_THAT(draft.also_allows, ElementsAre(each.line));
+    terms.confirmed = find_confirmation(draft);
+    EXPECT_EQ(refusal(asked(), known, terms), "");
+  }
+  EXPECT_EQ(refusal(asked(), facts("cat x.sh", "cat"), {}), "") << "it only reads";
 }
 
 // What was confirmed for one grant does not confirm a wider one.

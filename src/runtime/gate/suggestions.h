@@ -19,9 +19,10 @@ struct ApprovedCall {
   bool is_complete = false;
 };
 
-// Proposes only rules that would be accepted as grants by program too and that would have allowed their calls: a
-// program with its subcommand if it was approved with different arguments, otherwise exact argument vectors. Those that
-// cover the most calls come first. Pure.
+// Proposes only rules that would have allowed their calls. For commands: a program with its subcommand if it was
+// approved with different arguments, otherwise exact argument vectors; never interpreters, programs that start others,
+// or options that run commands. For tools that touch files: a folder if several of its files were approved, otherwise
+// one file. Grouped by tool; those that cover the most calls come first. Pure.
 wire::PolicySuggestions make_suggestions(const std::vector<ApprovedCall>& calls, const model::Policies& policies);
 
 }  // namespace reeve::runtime

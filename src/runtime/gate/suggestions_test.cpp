@@ -24,8 +24,16 @@ ApprovedCall approved(std::int64_t id, const std::string& command, const std::st
       .arguments = base::Value::object({{"command", base::Value::string(command)}}),
       .cwd = "/home/ana/shop",
       .place = {.folder = "/home/ana/shop", .real_folder = "/home/ana/shop", .real_paths = {}},
-      .program = engine::ProgramFact{.name = program, .path = "/usr/bin/" + program, .is_writable_by_run = false}};
+      .program = engine::ProgramFact{.name = program, .path = "/usr/bin/" + program, .is_writable_by_run = false},
+      .finds_own_repository = true};
   made.is_complete = true;
+  return made;
+}
+
+ApprovedCall written(std::int64_t id, const std::string& path) {
+  ApprovedCall made = approved(id, "ls", "ls");
+  made.call.tool = made.subject.tool = "file_write";
+  made.subject.arguments = base::Value::object({{"path", base::Value::string(path)}});
   return made;
 }
 
@@ -66,6 +74,41 @@ TEST(Suggestions, interpreters_and_text_are_never_suggested) {
     EXPECT_THAT(made.suggestions, IsEmpty()) << command;
     EXPECT_EQ(made.left_out, 2) << command;
   }
+}
+
+// A program that is not in the table may still be named with exactly these arguments.
+TEST(Suggestions, unknown_programs_are_suggested_exactly) {
+  const wire::PolicySuggestions made =
+      make_suggestions({approved(1, "cargo test", "cargo"), approved(2, "cargo test -q", "cargo")}, {});
+  EXPECT_THAT(rules_of(made), ElementsAre(R"({policy: auto_approve, when: {argv: ["cargo","test"]}})",
+                                          R"({policy: auto_approve, when: {argv: ["cargo","test","-q"]}})"));
+}
+
+// TOOL-8: approved writes can be covered by paths.
+TEST(Suggestions, written_files_become_paths) {
+  const wire::PolicySuggestions made =
+      make_suggestions({written(1, "src/a.c"), written(2, "src/deep/b.c"), written(3, "docs/x.md"),
+                        written(4, "docs/x.md"), written(5, "README.md"), approved(6, "ls", "ls")},
+                       {});
+  EXPECT_THAT(rules_of(made), ElementsAre(R"({policy: auto_approve, when: {path: "docs/x.md"}})",
+                                          R"({policy: auto_approve, when: {path: "src/**"}})",
+                                          R"({policy: auto_approve, when: {path: "README.md"}})",
+                                          R"({policy: auto_approve, when: {argv: ["ls"]}})"));
+  EXPECT_EQ(made.suggestions.front().tool, "file_write");
+  EXPECT_EQ(made.suggestions.front().describes, "file_write of docs/x.md, with any content");
+  EXPECT_EQ(made.left_out, 0);
+}
+
+// No rule could allow these.
+TEST(Suggestions, sensitive_and_unclear_files_are_left_out) {
+  ApprovedCall unknown = written(1, "src/a");
+  unknown.call.tool = unknown.subject.tool = "mcp:disk/erase";
+  const wire::PolicySuggestions made =
+      make_suggestions({unknown, written(2, ".claude/settings.json"), written(3, "../a"), written(4, "src/*"),
+                        written(5, ".env"), written(6, "src/.git/config")},
+                       {});
+  EXPECT_THAT(made.suggestions, IsEmpty());
+  EXPECT_EQ(made.left_out, 6);
 }
 
 // What was cut or masked is not known, and a program that the run can replace is not the one that was approved.

@@ -81,6 +81,8 @@ CheckedCall make_call(const Exchange& exchange, const wire::PolicyQuestion& ques
   const auto profile = config.tools.find(checked.origin.agent);
   if (profile != config.tools.end()) checked.origin.sandbox = profile->second.sandbox;
   checked.call = engine::name_call("", question.tool, arguments, checked.cwd);
+  // A tool under Reeve's own name is Reeve's.
+  checked.origin.is_hosted = checked.call.tool == question.tool;
   return checked;
 }
 

@@ -30,6 +30,7 @@ engine::CallSubject make_shell_call(std::string_view command) {
     subject.program = engine::ProgramFact{
         .name = name, .path = name.starts_with('/') ? name : "/usr/bin/" + name, .is_writable_by_run = false};
   }
+  subject.finds_own_repository = true;
   return subject;
 }
 
