@@ -22,6 +22,7 @@
 // From an answer to the main of the tool that continues with it, compared with its floor: one durable commit and the
 // start of a program until its main. Floor and Reeve alternate, answer by answer.
 //   reeve_approval_bench FOLDER [PART…]   parts: answer update many; default: all
+//   reeve_approval_bench FOLDER postgresql://…   answers at another daemon of that store
 namespace reeve::bench {
 namespace {
 
@@ -237,7 +238,91 @@ void measure_many(const Place& place) {
       fmt::format("before {}, {}; goal: unchanged", few.threads, few.children));
 }
 
+// A git repository with that config, its files committed.
+fs::path make_project(const fs::path& folder, const std::string& config) {
+  fs::create_directories(folder / ".reeve");
+  os::replace_file(folder / ".gitignore", ".reeve/\n.worktrees/\n");
+  os::replace_file(folder / ".reeve" / "config.yaml", config);
+  const std::vector<std::string> git = {"/usr/bin/git", "-C", folder.string(),         "-c",
+                                        "user.name=A",  "-c", "user.email=a@b.example"};
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"init", "-q"}, {"add", "-A"}, {"commit", "-qm", "first"}}) {
+    std::vector<std::string> argv = git;
+    argv.insert(argv.end(), words.begin(), words.end());
+    floor::run_captured(argv);
+  }
+  return folder;
+}
+
+// Two questions at once, each followed by a step that writes its stamp. Their worktrees exist before: not git, but the
+// way of the answer is measured.
+std::string ask_twice(const fs::path& folder) {
+  std::string nodes = "  - {id: start, type: task, task_config: {role: noop}}\n";
+  std::string edges;
+  for (const int i : {1, 2}) {
+    nodes += fmt::format(
+        "  - {{id: first{0}, type: task, task_config: {{role: next, task_template: {1}/first{0}}}}}\n"
+        "  - {{id: ask{0}, type: human, human_config: {{title: \"go on?\"}}}}\n"
+        "  - {{id: next{0}, type: task, task_config: {{role: next, task_template: {1}/next{0}}}}}\n",
+        i, folder.string());
+    edges += fmt::format(
+        "  - {{source: start, target: first{0}}}\n  - {{source: first{0}, target: ask{0}}}\n"
+        "  - {{source: ask{0}, target: next{0}}}\n",
+        i);
+  }
+  return "id: twice\nname: twice\nentry_point: start\nnodes:\n" + nodes + "edges:\n" + edges;
+}
+
+void show_elsewhere(const std::string& what, const std::vector<double>& delays) {
+  row("answer at another daemon → " + what, fmt::format("{:.2f} ms", median(delays)),
+      fmt::format("p99 {:.2f}; goal 50 ms", percentile(delays, 0.99)));
+}
+
+// APR-6: the daemon that answers is not the one that has the run or the worktrees. In pairs, the second answer right
+// behind the first.
+void measure_elsewhere(const Place& place) {
+  constexpr int pairs = answers / 4;
+  const fs::path project =
+      make_project(place.folder / "elsewhere",
+                   fmt::format("tools: {{stamp: {{command: [{}, \"{{prompt}}\", now]}}}}\nroles: {{next: {{tool: "
+                               "stamp}}}}\n",
+                               place.tool));
+  const Daemon owner(place.programs, project / ".reeve" / "state");
+  const Daemon other(place.programs, place.folder / "elsewhere-b");
+  client::Connection here = owner.connect();
+  client::Connection there = other.connect();
+  std::vector<double> attempts;
+  std::vector<double> steps;
+  const std::string yaml = ask_twice(place.folder);
+  for (int i = 0; i < pairs; ++i) {
+    const std::vector<Waiting> waiting = ask_many(place, here, 2);
+    std::vector<std::int64_t> sent;
+    for (const Waiting& one : waiting) {
+      sent.push_back(now_ns());
+      approve(there, one.approval);
+    }
+    for (std::size_t k = 0; k < waiting.size(); ++k) {
+      wait_completed(here, waiting[k].run);
+      attempts.push_back(ms_between(sent[k], read_stamp(waiting[k].stamp)));
+    }
+    const base::ExecutionId execution = start_execution(here, yaml, project);
+    const std::vector<base::ApprovalId> asked = wait_node_questions(here, execution, 2);
+    sent.clear();
+    for (const base::ApprovalId id : asked) {
+      sent.push_back(now_ns());
+      approve(there, id);
+    }
+    wait_execution(here, execution);
+    for (std::size_t k = 0; k < asked.size(); ++k) {
+      steps.push_back(ms_between(sent[k], read_stamp(place.folder / fmt::format("next{}", k + 1))));
+    }
+  }
+  show_elsewhere("next attempt", attempts);
+  show_elsewhere("next step", steps);
+}
+
 std::vector<Part> parts_of(const Place& place) {
+  if (place.programs.store != Programs().store) return {{"elsewhere", [place] { measure_elsewhere(place); }}};
   return {
       {"answer", [place] { measure_answers(place); }},
       {"update", [place] { measure_updates(place); }},
@@ -250,9 +335,14 @@ std::vector<Part> parts_of(const Place& place) {
 
 int main(int argc, char** argv) {
   using namespace reeve;
-  const std::vector<std::string> words = bench::words_of(argc, argv, 1, "FOLDER [PART…]");
+  std::vector<std::string> words = bench::words_of(argc, argv, 1, "FOLDER [postgresql://… | PART…]");
   const std::filesystem::path bin = bench::own_program().parent_path();
+  bench::Programs programs{bin / "reeve"};
+  if (words.size() > 1 && words[1].starts_with("postgresql:")) {
+    programs.store = words[1];
+    words.erase(words.begin() + 1);
+  }
   bench::measure_parts(
-      bench::parts_of({{bin / "reeve"}, (bin / "reeve_approval_tool").string(), std::filesystem::absolute(words[0])}),
+      bench::parts_of({programs, (bin / "reeve_approval_tool").string(), std::filesystem::absolute(words[0])}),
       {words.begin() + 1, words.end()});
 }

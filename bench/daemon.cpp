@@ -182,16 +182,25 @@ void wait_execution(client::Connection& connection, base::ExecutionId execution)
 }
 
 base::ApprovalId wait_node_question(client::Connection& connection, base::ExecutionId execution) {
+  return wait_node_questions(connection, execution, 1).front();
+}
+
+std::vector<base::ApprovalId> wait_node_questions(client::Connection& connection, base::ExecutionId execution,
+                                                  std::size_t count) {
   while (true) {
     const Value record =
         ask(connection,
             {.target = fmt::format("/api/executions/{}/wait?timeout=60s&through_approvals=0", execution.text())});
     const Value* nodes = record.find("nodes");
     if (nodes == nullptr || nodes->as_array() == nullptr) fail("execution without nodes");
+    std::vector<base::ApprovalId> asked;
     for (const Value& node : *nodes->as_array()) {
       const auto id = base::ApprovalId::parse(text_of(node, "approval_id"));
-      if (id && text_of(node, "status") == "waiting_approval") return *id;
+      if (id && text_of(node, "status") == "waiting_approval") asked.push_back(*id);
     }
+    if (asked.size() >= count) return asked;
+    // Other nodes still run.
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }
 

@@ -68,6 +68,9 @@ base::ExecutionId start_execution(client::Connection& connection, const std::str
 void wait_execution(client::Connection& connection, base::ExecutionId execution);
 // Waits until a node of the execution asks, and returns its approval.
 base::ApprovalId wait_node_question(client::Connection& connection, base::ExecutionId execution);
+// Waits until so many nodes ask; their approvals in the order of the nodes.
+std::vector<base::ApprovalId> wait_node_questions(client::Connection& connection, base::ExecutionId execution,
+                                                  std::size_t count);
 
 // Proportional set size in KiB; 0 if there is no such process.
 std::int64_t pss_kib(pid_t pid);

@@ -175,7 +175,9 @@ RiskVerdict assess_risk(const RiskSubject& subject, const RiskLevels& levels) {
   if (!subject.deleted_files.empty()) {
     assessment.apply(&RiskLevels::file_delete, fmt::format("deletes {}", list_names(subject.deleted_files)));
   }
-  assessment.apply_to_command(find_risky_command(subject.command), "runs");
+  const RiskyWords command = find_risky_command(subject.command);
+  assessment.apply_to_command(command, "runs");
+  assessment.apply_to_files(command.paths, "runs a script that names");
   assess_words(subject, assessment);
   return assessment.take();
 }

@@ -49,6 +49,10 @@ RiskSubject deletes(const std::vector<std::string>& files, Source source = Sourc
   return subject;
 }
 
+RiskSubject runs(std::vector<std::string> command) {
+  return {.source = Source::question, .command = std::move(command)};
+}
+
 TEST(Risk, table) {
   const std::vector<Case> cases = {
       {"a plain question", asks("Apply these changes?"), Risk::medium, "cannot tell what the tool does next"},
@@ -79,6 +83,20 @@ TEST(Risk, table) {
        Risk::high,
        "runs `git push`"},
       {"a command that deletes", {.source = Source::question, .command = {"/bin/rm", "x"}}, Risk::high, "runs `rm`"},
+      {"a shell that pushes", runs({"sh", "-c", "git push"}), Risk::high, "runs `git push`"},
+      {"a shell that deletes", runs({"bash", "-c", "rm -rf x"}), Risk::high, "runs `rm`"},
+      {"a shell that deletes at the end", runs({"/bin/dash", "-c", "find . | xargs rm"}), Risk::high, "runs `rm`"},
+      {"a shell in a shell", runs({"ksh", "-c", "zsh -c 'git -C x push'"}), Risk::high, "runs `git push`"},
+      {"a shell with several options", runs({"bash", "-eu", "-o", "pipefail", "-lc", "+x", "rm x"}), Risk::high,
+       "`rm`"},
+      {"a shell behind a program", runs({"env", "A=1", "/bin/bash", "-c", "rm x"}), Risk::high, "runs `rm`"},
+      {"a script that names a secret", runs({"sh", "-c", "cat .env"}), Risk::high, "script that names files"},
+      {"a harmless script", runs({"sh", "-c", "make all && exit 90"}), Risk::medium, "cannot tell"},
+      {"the arguments of a script", runs({"sh", "-c", "agent \"$1\"", "sh", "rm .env\ngit push"}), Risk::medium,
+       "cannot tell"},
+      {"a shell without a script", runs({"bash", "-x", "push"}), Risk::medium, "cannot tell"},
+      {"a shell with a file", runs({"bash", "build.sh", "-c", "git push"}), Risk::medium, "cannot tell"},
+      {"a shell at the end", runs({"xargs", "sh", "-c"}), Risk::medium, "cannot tell"},
 
       {"git_push", calls("git_push", "{}"), Risk::high, "pushes"},
       {"force_push", calls("force_push", "{}", true), Risk::high, "pushes"},

@@ -13,10 +13,12 @@ constexpr std::size_t max_bytes = 64UL * 1024;
 constexpr std::size_t max_paths = 200;
 // Options between `git` and its subcommand: `git -C x -c a=b push`.
 constexpr std::size_t max_options = 8;
+constexpr std::size_t max_scripts = 8;
 
 constexpr std::string_view separators = " \t\r\n\"'`()[]{}<>|&;,=";
 constexpr std::string_view punctuation = ".:!?";
 
+constexpr auto shells = std::to_array<std::string_view>({"sh", "bash", "zsh", "dash", "ksh"});
 constexpr auto deleting = std::to_array<std::string_view>({"rm", "rmdir", "unlink", "shred"});
 // How agents introduce a shell command.
 constexpr auto shell_phrases = std::to_array<std::string_view>({
@@ -89,14 +91,41 @@ void find_deletion(const std::vector<std::string_view>& words, RiskyWords& found
   if (std::ranges::find(deleting, last) != deleting.end()) found.deletes = std::move(last);
 }
 
+bool is_shell(std::string_view word) { return std::ranges::find(shells, program_of(word)) != shells.end(); }
+
 // "bash -c", as in a question about a command.
 bool names_script(const std::vector<std::string_view>& words) {
-  constexpr auto names = std::to_array<std::string_view>({"sh", "bash", "zsh", "dash"});
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     const bool is_script = words[i + 1].starts_with('-') && words[i + 1].ends_with('c');
-    if (is_script && std::ranges::find(names, program_of(words[i])) != names.end()) return true;
+    if (is_script && is_shell(words[i])) return true;
   }
   return false;
+}
+
+bool is_option(std::string_view word) { return word.size() > 1 && (word.front() == '-' || word.front() == '+'); }
+
+// The script of a shell with these arguments: "-c", which may be one of several letters, then the first argument that
+// is no option. Empty without one.
+std::string_view find_script(const std::vector<std::string>& argv, std::size_t first) {
+  bool has_script = false;
+  for (std::size_t i = first; i < argv.size(); ++i) {
+    const std::string& word = argv[i];
+    if (!is_option(word)) return has_script ? std::string_view(word) : std::string_view();
+    const bool is_letters = !word.starts_with("--");
+    has_script = has_script || (is_letters && word.starts_with('-') && word.contains('c'));
+    // "-o pipefail": the option's value.
+    if (is_letters && (word.ends_with('o') || word.ends_with('O'))) ++i;
+  }
+  return {};
+}
+
+void add(RiskyWords& found, RiskyWords more) {
+  found.has_push = found.has_push || more.has_push;
+  found.has_shell = found.has_shell || more.has_shell;
+  if (found.deletes.empty()) found.deletes = std::move(more.deletes);
+  for (std::string& path : more.paths) {
+    if (found.paths.size() < max_paths) found.paths.push_back(std::move(path));
+  }
 }
 
 bool looks_like_path(std::string_view word) {
@@ -132,6 +161,13 @@ RiskyWords find_risky_words(std::string_view text) {
 RiskyWords find_risky_command(const std::vector<std::string>& argv) {
   RiskyWords found;
   find_commands({argv.begin(), argv.end()}, found);
+  // The shell may be behind `env` or `sudo`.
+  std::size_t scripts = 0;
+  for (std::size_t i = 0; i < argv.size() && scripts < max_scripts; ++i) {
+    if (!is_shell(argv[i])) continue;
+    add(found, find_risky_words(find_script(argv, i + 1)));
+    ++scripts;
+  }
   return found;
 }
 

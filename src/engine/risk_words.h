@@ -20,7 +20,7 @@ struct RiskyWords {
 
 // Reads at most 64 KiB of the text.
 RiskyWords find_risky_words(std::string_view text);
-// The same for an argument vector, whose words are not paths.
+// The same for an argument vector, whose words are not paths; the script of a shell (`sh -c`) is read as text.
 RiskyWords find_risky_command(const std::vector<std::string>& argv);
 
 }  // namespace reeve::engine

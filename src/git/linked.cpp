@@ -102,6 +102,18 @@ fs::path get_own_part(const Place& place, const fs::path& folder) {
                     fmt::format("the repository has no worktree `{}`", base::visible(folder.string())));
 }
 
+bool refers_back(const fs::path& folder, const fs::path& own) {
+  constexpr std::string_view key = "gitdir:";
+  const fs::path file = folder / ".git";
+  std::error_code error;
+  if (!fs::is_regular_file(fs::symlink_status(file, error))) return false;
+  const auto text = os::find_file(file, longest_line);
+  if (!text || !text->starts_with(key)) return false;
+  // A relative path begins at the worktree.
+  const fs::path named = folder / fs::path(base::trim(std::string_view(*text).substr(key.size())));
+  return fs::equivalent(named, own, error);
+}
+
 bool remove_tree(const fs::path& folder) {
   std::error_code error;
   fs::remove_all(folder, error);

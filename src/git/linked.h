@@ -28,6 +28,9 @@ void check_folder(const std::filesystem::path& folder);
 // inside.
 std::optional<std::filesystem::path> find_own_part(const Place& place, const std::filesystem::path& folder);
 std::filesystem::path get_own_part(const Place& place, const std::filesystem::path& folder);
+// Whether the `.git` file in the folder refers to this administrative folder. In a copy of a repository, whose
+// administrative folders still name the worktrees of the original, it does not.
+bool refers_back(const std::filesystem::path& folder, const std::filesystem::path& own);
 
 // Makes all folders in it writable again: tools make some read-only.
 void make_writable(const std::filesystem::path& folder);

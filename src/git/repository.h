@@ -64,6 +64,8 @@ class Repository {
   // branch is kept. Throws `git.unsafe_folder` if the parent is a symlink; a symlink in the place of `folder` itself is
   // only unlinked.
   void remove_worktree(const std::filesystem::path& folder);
+  // Removes only the repository's records of the worktree, and nothing at its path.
+  void forget_worktree(const std::filesystem::path& folder);
   struct Worktree {
     std::filesystem::path folder;
     // Empty if it cannot be read.
@@ -75,6 +77,9 @@ class Repository {
     bool is_ready = false;
     // The folder exists.
     bool is_there = false;
+    // The folder belongs to this repository. Otherwise never touch it: this repository may be a copy, whose records
+    // name the worktrees of the original.
+    bool is_own = false;
   };
   // All linked worktrees, including those not created by Reeve.
   std::vector<Worktree> list_worktrees();

@@ -144,6 +144,8 @@ void Repository::remove_worktree(const fs::path& folder) {
   remove_own_parts(*context_, folder);
 }
 
+void Repository::forget_worktree(const fs::path& folder) { remove_own_parts(*context_, folder); }
+
 bool Repository::has_worktree(const fs::path& folder) {
   std::error_code error;
   const auto own = find_own_part(context_->place(), folder);
@@ -179,6 +181,9 @@ std::vector<Repository::Worktree> Repository::list_worktrees() {
     const auto own = find_own_part(context_->place(), worktree.folder);
     worktree.is_ready = own && fs::exists(*own / ready_marker, error);
     worktree.is_there = fs::is_directory(fs::symlink_status(worktree.folder, error));
+    // Beneath this checkout it is this repository's, even if a task has changed its `.git` file.
+    const bool is_inside = worktree.folder.parent_path().parent_path() == root();
+    worktree.is_own = own && (is_inside || refers_back(worktree.folder, *own));
   }
   return found;
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <fstream>
 #include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -312,6 +313,47 @@ TEST_F(GitWorktree, works_without_its_saved_index) {
   fs::remove_all(made.beside("scratch"));
   repository.reset(folder, first);
   EXPECT_EQ(made.git_in(folder, {"status", "--porcelain"}), "");
+}
+
+// ISO-4, SPEC §7: the records of a copy name the worktrees of the original.
+TEST_F(GitWorktree, copied_repository_does_not_own_the_worktrees_of_the_original) {
+  repository.add_worktree(folder, first, std::nullopt, "reeve EX-9");
+  const fs::path work = folder / "unsaved.txt";
+  std::ofstream(work) << "work";
+  EXPECT_TRUE(repository.list_worktrees().at(0).is_own);
+  const fs::path copied = made.beside("copied");
+  fs::copy(made.root(), copied, fs::copy_options::recursive);
+  // The state folder of the original is not known to the copy.
+  Repository copy = *Repository::find(copied, made.beside("scratch-of-copy"));
+  const auto listed = copy.list_worktrees();
+  ASSERT_EQ(listed.size(), 1);
+  EXPECT_EQ(listed[0].folder, folder);
+  EXPECT_TRUE(listed[0].is_there);
+  EXPECT_FALSE(listed[0].is_own);
+  copy.forget_worktree(folder);
+  EXPECT_TRUE(copy.list_worktrees().empty());
+  EXPECT_TRUE(fs::exists(work));
+  EXPECT_EQ(repository.list_worktrees().size(), 1);
+  EXPECT_TRUE(fs::exists(copied / ".worktrees/EX-9/unsaved.txt"));
+}
+
+// A task may write the `.git` file of its worktree.
+TEST_F(GitWorktree, worktree_beneath_the_checkout_stays_its_own) {
+  repository.add_worktree(folder, first, std::nullopt, "reeve EX-9");
+  for (const char* text : {"gitdir: /nowhere\n", "", "nonsense"}) {
+    std::ofstream(folder / ".git") << text;
+    EXPECT_TRUE(repository.list_worktrees().at(0).is_own) << text;
+  }
+  made.git({"worktree", "add", "-q", "--detach", made.beside("elsewhere").string()});
+  const auto elsewhere = [&] {
+    for (const auto& worktree : repository.list_worktrees()) {
+      if (worktree.folder == made.beside("elsewhere")) return worktree.is_own;
+    }
+    return false;
+  };
+  EXPECT_TRUE(elsewhere());
+  std::ofstream(made.beside("elsewhere/.git")) << "gitdir: /nowhere\n";
+  EXPECT_FALSE(elsewhere());
 }
 
 }  // namespace

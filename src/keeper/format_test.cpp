@@ -235,6 +235,7 @@ TEST(Message, bytes_from_the_keeper_never_change) {
   EXPECT_EQ(to_hex(encode(FromKeeper(AnswerTaken{3, false}))), "08030000000000000000");
   EXPECT_EQ(to_hex(encode(FromKeeper(TakesInputLines{}))), "0c");
   EXPECT_EQ(to_hex(encode(FromKeeper(InputLineTaken{3, InputLineTaken::Outcome::closed}))), "0d0300000002");
+  EXPECT_EQ(to_hex(encode(FromKeeper(Resized{258, 2}))), "0e02010200");
 }
 
 TEST(Message, any_nonzero_flag_byte_means_true) {

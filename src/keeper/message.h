@@ -206,12 +206,20 @@ struct InputLineTaken {
   static constexpr auto fields = std::tuple(&InputLineTaken::ticket, &InputLineTaken::outcome);
 };
 
+// The present size of the terminal, which people and the tool can change; sent to a daemon that connects, before
+// Prompt. Older daemons ignore it.
+struct Resized {
+  std::uint16_t rows = 24;
+  std::uint16_t columns = 80;
+  static constexpr auto fields = std::tuple(&Resized::rows, &Resized::columns);
+};
+
 // The position of a message is its number, so new ones are appended: the daemon and a keeper may be of different
 // versions.
 using ToKeeper = std::variant<Assign, Go, Consumed, Input, CloseInput, Resize, Signal, Stop, Deadline, Lease, Answer,
                               StdinGrew, Freeze, Thaw, InputLine>;
 using FromKeeper = std::variant<Hello, Started, Grew, InputTaken, Trouble, Exited, Prompt, PromptOver, AnswerTaken,
-                                StdinRead, Abilities, Frozen, TakesInputLines, InputLineTaken>;
+                                StdinRead, Abilities, Frozen, TakesInputLines, InputLineTaken, Resized>;
 
 std::string encode(const ToKeeper& message);
 std::string encode(const FromKeeper& message);

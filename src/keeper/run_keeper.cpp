@@ -26,6 +26,7 @@
 #include "keeper/tool_tree.h"
 #include "os/descent_mark.h"
 #include "os/lock.h"
+#include "os/terminal.h"
 
 namespace reeve::keeper {
 
@@ -270,6 +271,12 @@ void RunKeeper::greet() {
   }
   if (streams_ && streams_->stdin_feed()) connections_.tell(*index, StdinRead{streams_->stdin_feed()->position()});
   if (!watch_) return;
+  const bool has_terminal = streams_ && streams_->pty();
+  const auto size = has_terminal ? os::terminal_size(streams_->pty()->master().get()) : std::nullopt;
+  if (size) {
+    connections_.tell(*index,
+                      Resized{static_cast<std::uint16_t>(size->rows), static_cast<std::uint16_t>(size->columns)});
+  }
   if (watch_->prompt()) {
     connections_.tell(*index, *watch_->prompt());
   } else if (watch_->last_serial() != 0) {

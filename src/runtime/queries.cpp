@@ -223,14 +223,15 @@ void Queries::get_execution_history(base::ExecutionId id, Done<ExecutionHistory>
       std::move(done));
 }
 
-void Queries::get_execution_runs(base::ExecutionId id, Done<ExecutionRuns> done) const {
+void Queries::get_execution_runs(base::ExecutionId id, const std::string& own_host, Done<ExecutionRuns> done) const {
   constexpr std::int64_t most = 10'000;
   ask_store(
       ledger_, loop_,
-      [id](Transaction& transaction) {
+      [id, own_host](Transaction& transaction) {
         store::Session& session = transaction.session();
         const model::Execution execution = get_stored(session, id, NodeDetail::none);
         return ExecutionRuns{.runs = store::list_runs_of_tree(session, id, most),
+                             .remote_attempts = store::list_remote_attempts(session, id, own_host, most),
                              .is_over = model::is_over(execution.status)};
       },
       std::move(done));

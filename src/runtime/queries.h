@@ -55,6 +55,8 @@ struct Rerun {
 // The runs of an execution and its subgraphs, in the order of their start.
 struct ExecutionRuns {
   std::vector<model::Run> runs;
+  // With their output, unless the files were moved.
+  std::vector<store::RemoteAttempt> remote_attempts;
   bool is_over = false;
 };
 
@@ -74,9 +76,9 @@ class Queries {
   void get_run(base::RunId id, Done<model::Run> done) const;
   void get_rerun(base::RunId id, Done<Rerun> done) const;
   void find_run(base::RunId id, Done<std::optional<model::Run>> done) const;
-  // The run that asked; nothing for an approval without one.
   // The host that has or had that attempt.
   void find_run_host(base::RunId id, int attempt, Done<std::optional<std::string>> done) const;
+  // The run that asked; nothing for an approval without one.
   void find_run_of_approval(base::ApprovalId id, Done<std::optional<model::Run>> done) const;
   void list_runs(const store::RunFilter& filter, Done<std::vector<model::Run>> done) const;
 
@@ -92,8 +94,8 @@ class Queries {
   // `execution.not_found`.
   void list_nodes(const store::NodeFilter& filter, Done<std::vector<store::ListedNode>> done) const;
   void get_execution_history(base::ExecutionId id, Done<ExecutionHistory> done) const;
-  // At most 10,000 runs.
-  void get_execution_runs(base::ExecutionId id, Done<ExecutionRuns> done) const;
+  // At most 10,000 runs. `own_host`: whose attempts are not remote.
+  void get_execution_runs(base::ExecutionId id, const std::string& own_host, Done<ExecutionRuns> done) const;
   void get_execution_graph(base::ExecutionId id, Done<ExecutionGraph> done) const;
   void get_execution_workflow(base::ExecutionId id, Done<store::StoredWorkflow> done) const;
   // By its hash.

@@ -103,6 +103,18 @@ std::vector<model::Run> list_runs_of_tree(Session& session, base::ExecutionId ro
   return found;
 }
 
+std::vector<RemoteAttempt> list_remote_attempts(Session& session, base::ExecutionId root, const std::string& own_host,
+                                                std::int64_t most) {
+  std::vector<RemoteAttempt> found;
+  session.query(Sql::attempts_remote, {{"root", root.number()}, {"host", own_host}, {"most", most}},
+                [&](const Row& row) {
+                  found.push_back({.run = base::RunId(row.integer(0)),
+                                   .attempt = static_cast<int>(row.integer(1)),
+                                   .host = std::string(row.text(2))});
+                });
+  return found;
+}
+
 std::optional<std::string> find_run_launch(Session& session, base::RunId id) {
   std::optional<std::string> launch;
   session.query(Sql::run_launch, {{"run", id.number()}}, [&](const Row& row) { launch = row.find_text(0); });

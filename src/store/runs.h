@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "model/run.h"
@@ -29,6 +30,14 @@ struct RunFilter {
 std::vector<model::Run> list_runs(Session& session, const RunFilter& filter);
 // The runs of an execution and of its subgraphs, oldest first.
 std::vector<model::Run> list_runs_of_tree(Session& session, base::ExecutionId root, std::int64_t most);
+// Their attempts that another host has or had.
+struct RemoteAttempt {
+  base::RunId run{0};
+  int attempt = 1;
+  std::string host;
+};
+std::vector<RemoteAttempt> list_remote_attempts(Session& session, base::ExecutionId root, const std::string& own_host,
+                                                std::int64_t most);
 // `launch`: what a new run with the same launch needs besides the record.
 base::RunId insert_run(Session& session, const model::Run& run, const std::string& now,
                        const std::optional<std::string>& launch = {});

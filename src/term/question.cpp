@@ -71,10 +71,13 @@ Row read_row(const std::string& line) {
 
 // The screen as logical lines, without wrapping, and the cursor's position in them.
 struct Page {
+  // Those that have scrolled off the screen come first.
   std::vector<Row> rows;
   std::size_t columns = 0;
+  // The first row that is on the screen.
+  int top = 0;
   int cursor = 0;
-  // The last row with text at or above the cursor; -1 if there is none.
+  // The last row with text at or above the cursor; -1 if there is none on the screen.
   int last = -1;
   std::string before_cursor;
 };
@@ -85,22 +88,26 @@ Page read_page(const Screen& screen) {
   const auto columns = static_cast<std::size_t>(screen.columns());
   page.columns = columns;
   std::string line;
+  const auto add = [&](const std::string& part, bool may_continue) {
+    line += part;
+    // A row that is filled to its last column continues in the next, unless it is the edge of a box.
+    Row whole = read_row(line);
+    const bool goes_on = may_continue && base::display_width(part) >= columns && !whole.has_border && !whole.is_edge &&
+                         line.size() < max_bytes;
+    if (goes_on) return;
+    page.rows.push_back(std::move(whole));
+    line.clear();
+  };
+  for (const std::string& scrolled : screen.scrolled()) add(scrolled, true);
+  page.top = static_cast<int>(page.rows.size());
   for (int row = 0; row < screen.rows(); ++row) {
     if (row == cursor.row) {
       page.cursor = static_cast<int>(page.rows.size());
       page.before_cursor = line + screen.line(row, cursor.column);
     }
-    const std::string part = screen.line(row);
-    line += part;
-    // A row that is filled to its last column continues in the next, unless it is the edge of a box.
-    Row whole = read_row(line);
-    const bool goes_on = row + 1 < screen.rows() && base::display_width(part) >= columns && !whole.has_border &&
-                         !whole.is_edge && line.size() < max_bytes;
-    if (goes_on) continue;
-    page.rows.push_back(std::move(whole));
-    line.clear();
+    add(screen.line(row), row + 1 < screen.rows());
   }
-  for (int row = page.cursor; row >= 0 && page.last < 0; --row) {
+  for (int row = page.cursor; row >= page.top && page.last < 0; --row) {
     if (!page.rows[static_cast<std::size_t>(row)].is_blank()) page.last = row;
   }
   return page;

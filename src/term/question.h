@@ -22,7 +22,8 @@ struct ScreenQuestion {
   bool looks_like_question = false;
   // No choices were found: any text may be typed.
   bool is_free_text = true;
-  // The screen from top to bottom, with its boxes; a line that continues in the next row is one line.
+  // The screen from top to bottom, with its boxes, below the lines that have scrolled off it; a line that continues in
+  // the next row is one line.
   std::vector<std::string> lines;
   // The line of the prompt in `lines`.
   std::size_t prompt_line = 0;

@@ -214,6 +214,25 @@ TEST(ScreenQuestion, screen_is_kept_with_the_place_of_the_prompt) {
   EXPECT_EQ(read_question("Reading\r\nPassword: ", 24, 80, true).prompt_line, 1U);
 }
 
+// RUN-10: at a small terminal most of what a person should read has scrolled off.
+TEST(ScreenQuestion, lines_that_scrolled_off_come_before_the_screen) {
+  std::string output;
+  for (int i = 1; i <= 60; ++i) output += "line " + std::to_string(i) + "\r\n";
+  for (const int rows : {10, 24, 50}) {
+    const ScreenQuestion found = read_question(output + "Go? [y/N] ", rows, 80, false);
+    EXPECT_EQ(found.question, "Go? [y/N]");
+    EXPECT_EQ(found.lines[found.prompt_line], "Go? [y/N]");
+    ASSERT_GE(found.prompt_line, 39U);
+    EXPECT_EQ(found.lines[found.prompt_line - 39], "line 22");
+  }
+  const std::string wide(100, 'x');
+  const ScreenQuestion wrapped = read_question(wide + "\r\n\r\nGo? [y/N] ", 3, 80, false);
+  ASSERT_EQ(wrapped.lines.size(), 3U);
+  EXPECT_EQ(wrapped.lines[0], wide) << "one line, of which a half has scrolled off";
+  EXPECT_FALSE(read_question("Go? [y/N]" + std::string(30, '\n'), 24, 80, false).looks_like_question)
+      << "it is not on the screen";
+}
+
 TEST(ScreenQuestion, ordinary_output_is_not_a_question) {
   for (const std::string& output :
        std::vector<std::string>{"", "\r\n\r\n", "Compiling...", "⠋ Installing packages", "Downloading 45%",
@@ -232,7 +251,7 @@ TEST(ScreenQuestion, question_length_is_bounded) {
   for (int i = 0; i < 100'000; ++i) output += "line " + std::to_string(i) + "\r\n";
   const ScreenQuestion found = read_question(output + "Go? [y/N] ", 24, 80, false);
   EXPECT_EQ(found.question, "Go? [y/N]");
-  EXPECT_LE(found.lines.size(), 24U);
+  EXPECT_LE(found.lines.size(), 24U + Screen::max_scrolled);
   const ScreenQuestion deep = read_question(std::string(100'000, '[') + "y/n]", 24, 80, false);
   EXPECT_LE(deep.question.size(), 4'096U);
 }

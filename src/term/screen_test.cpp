@@ -27,6 +27,38 @@ TEST(Screen, keeps_only_visible_lines) {
   EXPECT_EQ(screen.line(1), "line 999");
 }
 
+// RUN-10: what a person has just read belongs to a question, however small the terminal is.
+TEST(Screen, keeps_the_last_lines_that_scrolled_off) {
+  Screen screen(3, 10);
+  screen.feed("one\r\n\x1b[31mtwo\x1b[0m  \r\nthree\r\nfour");
+  EXPECT_EQ(screen.scrolled(), std::deque<std::string>({"one"}));
+  screen.feed("\r\nfive");
+  EXPECT_EQ(screen.scrolled(), std::deque<std::string>({"one", "two"}));
+  for (int i = 0; i < 1'000; ++i) screen.feed("\r\nline " + std::to_string(i));
+  ASSERT_EQ(screen.scrolled().size(), Screen::max_scrolled);
+  EXPECT_EQ(screen.scrolled().back(), "line 996");
+}
+
+TEST(Screen, forgets_scrolled_lines_when_it_is_cleared) {
+  for (const char* clear : {"\x1b[H\x1b[2J", "\x1b[3J",
+                            "\x1b"
+                            "c"}) {
+    Screen screen(3, 10);
+    screen.feed("1\r\n2\r\n3\r\n4\r\n5" + std::string(clear) + "6");
+    EXPECT_TRUE(screen.scrolled().empty()) << clear;
+    screen.feed("\r\n\r\n\r\n\r\n7");
+    EXPECT_NE(screen.scrolled().front(), "1") << clear;
+  }
+}
+
+TEST(Screen, full_screen_program_has_no_scrolled_lines) {
+  Screen screen(3, 10);
+  screen.feed("1\r\n2\r\n3\r\n4\x1b[?1049h\x1b[2J\x1b[Ha\r\nb\r\nc\r\nd");
+  EXPECT_TRUE(screen.scrolled().empty());
+  screen.feed("\x1b[?1049l");
+  EXPECT_EQ(screen.scrolled(), std::deque<std::string>({"1"}));
+}
+
 TEST(Screen, restores_the_screen_after_a_full_screen_program) {
   Screen screen(3, 10);
   screen.feed("before\x1b[?1049h\x1b[Hinside");

@@ -97,6 +97,12 @@ TEST_F(Import, tasks_are_shown) {
   EXPECT_THAT(request("GET", "/api/tasks?status=done"), AllOf(HasSubstr("TK-1"), Not(HasSubstr("TK-2"))));
   EXPECT_THAT(request("GET", "/api/tasks?status=lost"), HasSubstr("api.bad_request"));
   EXPECT_THAT(request("GET", "/api/tasks/TR-1"), HasSubstr("task.not_found"));
+  // A task belongs to the project of its execution.
+  EXPECT_EQ(task.at("project"), "null") << "that program knew no projects";
+  sql("UPDATE executions SET project = '" + project().string() + "' WHERE number = 2");
+  EXPECT_EQ(show("TK-2").at("project"), R"({"name":"project","path":")" + project().string() + "\"}");
+  EXPECT_EQ(show("TK-1").at("project"), "null");
+  EXPECT_THAT(request("GET", "/api/tasks?limit=2&cursor=TK-3"), HasSubstr(R"("path":")" + project().string() + "\""));
   // The phase and metadata of imported executions are kept, not only the workflow name and the inputs.
   const Members execution = show("EX-1");
   EXPECT_EQ(execution.at("phase_name"), "planning");

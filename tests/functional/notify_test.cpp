@@ -225,6 +225,17 @@ TEST_F(Notify, webhook_is_signed_with_the_key_in_a_file) {
             "sha256=" + hmac_hex("s3cr3t", post.headers["reeve-timestamp"] + "." + post.body));
 }
 
+// SPEC §7: relative to the config file, wherever the daemon was started.
+TEST_F(Notify, relative_secret_file_is_found_beside_the_config_file) {
+  const WebReceiver receiver;
+  fs::permissions(scratch().write("project/.reeve/keys/hook", "s3cr3t\n"), fs::perms(0600));
+  notify(webhook(receiver, "failed", ", secret_file: keys/hook"));
+  EXPECT_EQ(run({}, fails).code, 1);
+  ReceivedPost post = receiver.wait_for(1).front();
+  EXPECT_EQ(post.headers["reeve-signature"],
+            "sha256=" + hmac_hex("s3cr3t", post.headers["reeve-timestamp"] + "." + post.body));
+}
+
 TEST_F(Notify, completed_run_is_reported_as_text) {
   const WebReceiver receiver;
   notify(webhook(receiver, "completed", ", format: text") + ", " + webhook(receiver, "completed", ", format: message") +

@@ -118,6 +118,47 @@ TEST_F(Projects, listings_show_all_projects_own_entries_first) {
   EXPECT_THAT(first_fields(in(shop(), {}).out), ::testing::ElementsAre("AP-1", "AP-2"));
 }
 
+TEST_F(Projects, executions_are_listed_like_runs) {
+  const fs::path own = make_project("lib", "state: project\n");
+  for (const fs::path& folder : {shop(), site(), own}) {
+    scratch().write(folder.filename() / ".reeve/workflows/ask.yaml", ask_once);
+    const Outcome started = in(folder, {"flow", "run", "ask", "--detach"});
+    ASSERT_EQ(started.code, 0) << started.err;
+  }
+  const auto ids = [&](const fs::path& folder, const Words& more) {
+    Words words = {"flow", "list"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome listed = in(folder, words);
+    EXPECT_EQ(listed.code, 0) << listed.err;
+    return first_fields(listed.out);
+  };
+  using ::testing::ElementsAre;
+  EXPECT_THAT(ids("/", {}), ElementsAre("EX-2", "EX-1", "lib/EX-1"));
+  EXPECT_THAT(ids(shop(), {}), ElementsAre("EX-1", "EX-2", "lib/EX-1")) << "its own first";
+  EXPECT_THAT(ids(site(), {}), ElementsAre("EX-2", "EX-1", "lib/EX-1"));
+  EXPECT_THAT(ids(own, {}), ElementsAre("EX-1", "common/EX-2", "common/EX-1"));
+  EXPECT_THAT(ids(shop(), {"--here"}), ElementsAre("EX-1"));
+  EXPECT_THAT(ids("/", {"--project", "site"}), ElementsAre("EX-2"));
+  EXPECT_THAT(ids("/", {"--project", "lib"}), ElementsAre("lib/EX-1"));
+  EXPECT_EQ(in("/", {"flow", "list", "--project", "libb"}).code, 3);
+  const Outcome shown = in("/", {"flow", "show", "lib/EX-1"});
+  EXPECT_THAT(shown.out, HasSubstr(own.string())) << shown.err;
+  EXPECT_EQ(in("/", {"flow", "cancel", "lib/EX-1"}).code, 0);
+  EXPECT_THAT(in("/", {"flow", "show", "EX-1"}).out, Not(HasSubstr("cancelled"))) << "another execution";
+}
+
+// SPEC §7: the common state folder is where the user's other programs keep their state.
+TEST_F(Projects, xdg_state_home_moves_the_common_state) {
+  const fs::path base = scratch().path() / "elsewhere";
+  const Variables moved = {{"XDG_STATE_HOME", base.string()}};
+  EXPECT_EQ(in(shop(), {"run", "--detach", "--", "true"}, moved).out, "TR-1\n");
+  EXPECT_TRUE(fs::exists(base / "reeve/reeve.db"));
+  EXPECT_TRUE(fs::exists(base / "reeve/known")) << "with the list of state folders";
+  EXPECT_FALSE(fs::exists(home() / ".local/state"));
+  EXPECT_EQ(in(site(), {"run", "--detach", "--", "true"}, moved).out, "TR-2\n") << "the same daemon";
+  EXPECT_THAT(in(shop(), {"runs"}).out, IsEmpty()) << "another state folder";
+}
+
 TEST_F(Projects, a_listing_can_be_narrowed_to_one_project) {
   ask_in(shop());
   ask_in(site());

@@ -37,6 +37,14 @@ TEST_F(RunForeground, lost_reader_cancels_the_run_at_once) {
   EXPECT_TRUE(testing::eventually([&] { return tools().empty(); }));
 }
 
+// §7: also for a tool that prints as fast as it can.
+TEST_F(RunForeground, lost_reader_cancels_a_tool_that_floods_its_output) {
+  const Outcome outcome = shell("$reeve run -- yes | head -1; echo ${PIPESTATUS[0]}");
+  EXPECT_EQ(outcome.out, "y\n141\n");
+  EXPECT_EQ(finish("TR-1")["status"], "cancelled");
+  EXPECT_TRUE(testing::eventually([&] { return tools().empty(); }));
+}
+
 // §7: a run that was not started here continues.
 TEST_F(RunForeground, lost_reader_of_attach_leaves_the_run) {
   const std::string id = detach({}, {"lines", "100000", "--pause", "1"});

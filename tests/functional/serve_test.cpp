@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/port.h"
+#include "tests/support/projects.h"
 
 // `reeve serve` beside a running daemon and under systemd, and what becomes of a port that cannot be opened.
 namespace reeve {
@@ -249,6 +250,45 @@ TEST_F(Serve, the_units_are_valid) {
   const Outcome verified = run_program(check);
   EXPECT_EQ(verified.code, 0) << verified.err;
   EXPECT_EQ(verified.out + verified.err, "");
+}
+
+// The packaged units, for a user with the usual folders.
+class UserUnits : public testing::ProjectsTest {
+ protected:
+  // The value of a key in that unit, with systemd's name of the home folder replaced.
+  std::string find_setting(const std::string& unit, const std::string& key) const {
+    for (const std::string& line :
+         testing::lines_of(testing::read_text(testing::source_folder() / "packaging" / unit))) {
+      if (!line.starts_with(key + "=")) continue;
+      std::string value = line.substr(key.size() + 1);
+      if (value.starts_with("%h/")) value = home().string() + value.substr(2);
+      return value;
+    }
+    ADD_FAILURE() << unit << " has no " << key;
+    return {};
+  }
+};
+
+TEST_F(UserUnits, socket_of_the_packaged_unit_is_that_of_the_common_daemon) {
+  const fs::path listens = find_setting("reeve.socket", "ListenStream");
+  ASSERT_EQ(listens, common() / "reeve.sock");
+  ASSERT_EQ(find_setting("reeve.socket", "DirectoryMode"), "0700");
+  // Made by systemd.
+  fs::create_directories(common());
+  fs::permissions(common(), fs::perms::owner_all);
+  testing::Launch unit = launch_in("/", {});
+  unit.argv = {"systemd-socket-activate",      "--setenv=HOME",         "--setenv=PATH", "--setenv=LANG",
+               "--listen=" + listens.string(), testing::reeve_binary(), "serve"};
+  testing::Session activated(unit);
+  ASSERT_TRUE(eventually([&] { return fs::exists(listens); }));
+  const Outcome ran = in(shop(), {"run", "--", "echo", "hello"});
+  EXPECT_EQ(ran.out, "hello\n") << ran.err;
+  const std::string lock = testing::read_text(common() / "reeve.lock");
+  EXPECT_TRUE(lock.starts_with(std::to_string(activated.pid()))) << "no other daemon was started";
+  EXPECT_EQ(in("/", {"stop"}).code, 0);
+  EXPECT_EQ(activated.wait(), 0);
+  EXPECT_TRUE(fs::exists(listens)) << "the socket belongs to systemd";
+  fs::remove(listens);
 }
 
 // A token that is limited to one project.

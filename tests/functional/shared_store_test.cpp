@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/support/approval_flow.h"
+#include "tests/support/scripted_flow.h"
 #include "tests/support/socket.h"
 #include "tests/support/websocket_client.h"
 
@@ -23,7 +23,7 @@ using testing::Members;
 using testing::Outcome;
 using testing::Words;
 
-class SharedStore : public testing::ApprovalFlowTest {
+class SharedStore : public testing::ScriptedFlowTest {
  protected:
   void SetUp() override {
     const char* server = std::getenv("REEVE_TEST_POSTGRESQL");
@@ -37,15 +37,16 @@ class SharedStore : public testing::ApprovalFlowTest {
     poll_every("200ms");
   }
   // Writes the user's config, which every state folder uses. For daemons that start later.
-  void poll_every(const std::string& interval) {
+  void poll_every(const std::string& interval) { supervise("poll_interval: " + interval); }
+  void supervise(const std::string& supervision) {
     scratch().write("home/.config/reeve/config.yaml",
-                    fmt::format("store: '{}'\nsupervision: {{poll_interval: {}}}\n", store_, interval));
+                    fmt::format("store: '{}'\nsupervision: {{{}}}\n", store_, supervision));
   }
   void TearDown() override {
     for (const char* name : {"b", "c"}) {
       if (fs::exists(folder(name) / "reeve.sock")) EXPECT_EQ(at(name, {"stop"}).code, 0);
     }
-    ApprovalFlowTest::TearDown();
+    ScriptedFlowTest::TearDown();
   }
 
   fs::path folder(const std::string& name) const { return scratch().path() / name; }
@@ -58,6 +59,12 @@ class SharedStore : public testing::ApprovalFlowTest {
     return made;
   }
   Outcome at(const std::string& name, const Words& words) const { return testing::run_program(launch_at(name, words)); }
+  // Without the time that a client takes to start.
+  void approve_at_once(const std::string& name, const std::string& id) const {
+    testing::RawSocket peer(folder(name) / "reeve.sock");
+    EXPECT_TRUE(peer.send(testing::make_request("POST", "/api/approvals/" + id + "/approve", "{}")));
+    EXPECT_THAT(peer.read_answer(), HasSubstr(R"("status":"approved")"));
+  }
   fs::path launch_file(const std::string& run) const { return state() / "runs" / run / "launch"; }
 
  private:
@@ -85,13 +92,122 @@ TEST_F(SharedStore, decisions_made_elsewhere_take_effect_without_a_poll) {
   for (int i = 0; i < 3; ++i) runs.push_back(start_script(asks_then("effect")));
   for (const std::string& run : runs) wait_for_status(run, "waiting_approval");
   // In quick succession: none may be overlooked because another one was just handled.
-  for (const std::string& run : runs) {
-    testing::RawSocket peer(folder("b") / "reeve.sock");
-    EXPECT_TRUE(peer.send(testing::make_request("POST", "/api/approvals/" + question_of(run) + "/approve", "{}")));
-    EXPECT_THAT(peer.read_answer(), HasSubstr(R"("status":"approved")"));
-  }
+  for (const std::string& run : runs) approve_at_once("b", question_of(run));
   for (const std::string& run : runs) EXPECT_EQ(finish(run).at("status"), "completed");
   EXPECT_EQ(effects().size(), runs.size());
+}
+
+// APR-6: also the answers for nodes, whose next steps need the worktrees on this host.
+TEST_F(SharedStore, nodes_answered_elsewhere_continue_without_a_poll) {
+  poll_every("1h");
+  make_repository();
+  ASSERT_EQ(at("b", {"runs"}).code, 0);
+  constexpr int count = 4;
+  const std::string begun = (scratch().path() / "begun").string();
+  std::string nodes = node("start", "task, task_config: {role: noop}");
+  std::string arrows;
+  for (int i = 1; i <= count; ++i) {
+    nodes += node(fmt::format("ask{}", i), "human, human_config: {title: 'Go on?'}");
+    // The end of one step would start the others as well: none ends before all have begun.
+    nodes += shell(fmt::format("step{}", i), fmt::format("echo x >> {0}; until [ $(wc -l < {0}) -ge {1} ]; do sleep "
+                                                         "0.02; done; {2}",
+                                                         begun, count, mark("done")));
+    arrows += fmt::format("start>ask{0}, ask{0}>step{0}, ", i);
+  }
+  const std::string id = start_flow(workflow(nodes, edges(arrows)));
+  std::vector<std::string> questions;
+  for (int i = 1; i <= count; ++i) questions.push_back(question_at(id, fmt::format("ask{}", i)));
+  // In quick succession: none may be overlooked because another one was just handled.
+  for (const std::string& question : questions) approve_at_once("b", question);
+  wait_for_execution(id, "completed");
+  EXPECT_EQ(effect_count("done"), count);
+}
+
+TEST_F(SharedStore, live_answer_made_elsewhere_reaches_the_tool_without_a_poll) {
+  poll_every("1h");
+  configure("tools:\n  live: {command: [/bin/sh, -c], resume: live}\n");
+  ASSERT_EQ(at("b", {"runs"}).code, 0);
+  const std::string curl = "curl -s --unix-socket \"$REEVE_SOCKET\" ";
+  const std::string run =
+      start_tool("live", {curl +
+                          "-H 'Content-Type: application/json' -d '{\"question\":\"Go on?\",\"approval_id\":\"q\"}' "
+                          "http://reeve/api/approvals; echo; " +
+                          curl + "'http://reeve/api/approvals/q/wait?timeout=120s'; echo; echo continued"});
+  wait_for_status(run, "waiting_approval");
+  approve_at_once("b", question_of(run));
+  const Members over = finish(run);
+  EXPECT_EQ(over.at("status"), "completed") << over.at("reason");
+  EXPECT_EQ(over.at("attempt"), "1");
+  EXPECT_THAT(logs(run), HasSubstr("\"status\":\"approved\""));
+}
+
+TEST_F(SharedStore, terminal_answer_made_elsewhere_is_typed_without_a_poll) {
+  poll_every("1h");
+  ASSERT_EQ(at("b", {"runs"}).code, 0);
+  const std::string run = start_command({"bash", "-c", R"(read -p "Go on? [y/N] " a; echo "got <$a>")"}, {"--pty"});
+  wait_for_status(run, "waiting_approval");
+  approve_at_once("b", question_of(run));
+  EXPECT_EQ(finish(run).at("status"), "completed");
+  EXPECT_THAT(logs(run), HasSubstr("got <y>"));
+}
+
+// UX: a new state folder is not a new store.
+TEST_F(SharedStore, overview_of_an_unused_state_folder_shows_what_waits) {
+  const std::string run = start_script(asks_then("effect"));
+  wait_for_status(run, "waiting_approval");
+  const Outcome first = at("c", {});
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_TRUE(first.out.starts_with(question_of(run) + "\t")) << first.out;
+  EXPECT_EQ(reeve({"cancel", run}).code, 0);
+}
+
+TEST_F(SharedStore, logs_of_an_execution_elsewhere_name_its_runs_and_host) {
+  ASSERT_EQ(at("b", {"runs"}).code, 0);
+  const Members ended = run_flow(workflow(shell("one", "echo printed") + shell("two", "true"), edges("one>two")));
+  EXPECT_EQ(ended.at("status"), "completed");
+  const std::string id = ended.at("execution_id");
+  EXPECT_THAT(reeve({"logs", id}).out, HasSubstr("printed\n"));
+  const std::string run = node_of(ended, "one")["tool_run_id"];
+  for (const Words& words : {Words{"logs", id}, {"logs", id, "-f"}, {"logs", id, "--grep", "no such line"}}) {
+    const Outcome there = at("b", words);
+    EXPECT_EQ(there.code, 4) << words.back();
+    EXPECT_EQ(there.out, "");
+    EXPECT_THAT(there.err, HasSubstr("the output of " + run + " is with another daemon, on the host ")) << words.back();
+    EXPECT_THAT(there.err, HasSubstr("reeve --state " + state().string() + " logs " + id)) << "the same host";
+  }
+  EXPECT_THAT(at("b", {"logs", id, "--json"}).out, HasSubstr(R"("code":"run.not_here")"));
+}
+
+// A step was run by each daemon: what is here is shown, and the rest is named.
+TEST_F(SharedStore, logs_of_an_execution_on_two_daemons_name_what_is_missing) {
+  supervise("poll_interval: 200ms, max_parallel_runs: 1");
+  ASSERT_EQ(at("b", {"runs"}).code, 0);
+  const std::string begun = (scratch().path() / "begun").string();
+  const auto step = [&](const std::string& name) {
+    return shell(name, fmt::format("echo {0} $REEVE_RUN_ID; echo x >> {1}; until [ $(wc -l < {1}) -ge 2 ]; do sleep "
+                                   "0.02; done",
+                                   name, begun));
+  };
+  const std::string id = start_flow(workflow(
+      node("start", "task, task_config: {role: noop}") + step("one") + step("two"), edges("start>one, start>two")));
+  const Members ended = wait_for_execution(id, "completed");
+  const Outcome here = reeve({"logs", id});
+  const Outcome there = at("b", {"logs", id});
+  EXPECT_EQ(testing::lines_of(here.out).size(), 1U) << here.out;
+  EXPECT_EQ(testing::lines_of(there.out).size(), 1U) << there.out;
+  EXPECT_NE(here.out, there.out);
+  for (const Outcome& outcome : {here, there}) {
+    EXPECT_EQ(outcome.code, 4);
+    const bool is_one = outcome.out.contains("one TR-");
+    const std::string other = node_of(ended, is_one ? "two" : "one")["tool_run_id"];
+    EXPECT_THAT(outcome.err, HasSubstr("the output of " + other + " is with another daemon, on the host "));
+  }
+  const Outcome json = reeve({"logs", id, "--json"});
+  EXPECT_EQ(json.code, 4);
+  const auto entries = testing::elements_of(json.out);
+  ASSERT_EQ(entries.size(), 2U) << json.out;
+  EXPECT_THAT(entries.back(), HasSubstr(R"("problem":)"));
+  EXPECT_EQ(json.err, "");
 }
 
 TEST_F(SharedStore, logs_of_a_run_elsewhere_say_where_they_are) {

@@ -469,5 +469,46 @@ TEST_F(TerminalPrompt, a_secret_on_the_screen_is_hidden_in_the_question) {
   finish(run);
 }
 
+// RUN-10: what a person has just read belongs to the question, also at a small terminal.
+TEST_F(TerminalPrompt, context_has_forty_lines_at_any_terminal_size) {
+  const std::string run = start_bash(R"(for i in $(seq 1 60); do echo "line $i"; done; read -p "Go on? [y/N] " a)");
+  const Members asked = show(asked_by(run));
+  EXPECT_EQ(asked.at("question"), "Go on? [y/N]");
+  const auto lines = testing::lines_of(asked.at("context"));
+  ASSERT_EQ(lines.size(), 40U);
+  EXPECT_EQ(lines.front(), "line 22");
+  EXPECT_EQ(lines.back(), "Go on? [y/N]");
+  EXPECT_EQ(reeve({"cancel", run, "--kill"}).code, 0);
+}
+
+// RUN-10: a program draws for the terminal that it has now.
+TEST_F(TerminalPrompt, question_is_read_at_the_present_terminal_size) {
+  const std::string draw =
+      R"sh(until [ "$(stty size)" = "50 100" ] && test -e go; do sleep 0.02; done; printf '\033[2J'; )sh"
+      R"sh(for i in $(seq 1 40); do printf '\033[%d;80Hline %d' $i $i; done; )sh"
+      R"(printf '\033[41;1HGo on? [y/N] '; read a)";
+  const std::string size = R"({"rows":50,"columns":100})";
+  const std::string resized = start_bash(draw);
+  EXPECT_THAT(request("POST", "/api/runs/" + resized + "/resize", size), HasSubstr("204"));
+  const std::string adopted = start_bash(draw);
+  EXPECT_THAT(request("POST", "/api/runs/" + adopted + "/resize", size), HasSubstr("204"));
+  // The next daemon learns the size from the keeper.
+  ::kill(daemon_pid(), SIGKILL);
+  EXPECT_EQ(show(adopted)["status"], "running");
+  const std::string attached = start_bash(draw);
+  const auto client = start({"attach", attached}, testing::Session::Ends::terminal, {{"TERM", "xterm"}});
+  client->resize(50, 100);
+  scratch().write("project/go", "");
+  for (const std::string& run : {resized, adopted, attached}) {
+    const Members asked = show(asked_by(run));
+    EXPECT_EQ(asked.at("question"), "Go on? [y/N]") << run;
+    const auto lines = testing::lines_of(asked.at("context"));
+    ASSERT_EQ(lines.size(), 40U) << run;
+    EXPECT_EQ(lines.front(), std::string(79, ' ') + "line 2") << run;
+    EXPECT_EQ(lines.back(), "Go on? [y/N]") << run;
+    EXPECT_EQ(reeve({"cancel", run, "--kill"}).code, 0);
+  }
+}
+
 }  // namespace
 }  // namespace reeve

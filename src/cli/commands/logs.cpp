@@ -14,13 +14,17 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
+#include "cli/exit_code.h"
 #include "cli/live/interrupt_message.h"
 #include "cli/live/question_notifier.h"
+#include "cli/shown_id.h"
 #include "cli/sources.h"
 #include "client/lines.h"
 #include "client/refusal.h"
 #include "client/runs.h"
+#include "json/encode.h"
 #include "json/fields.h"
+#include "view/problem_text.h"
 #include "view/safe_text.h"
 
 namespace reeve::cli {
@@ -212,15 +216,24 @@ void show_run(const Call& call, client::Daemon& daemon, bool follows, LinePrinte
   }
 }
 
+// Output that cannot be read at this daemon, as a line of the response says.
+ExitCode show_problem(const Call& call, const Value& problem) {
+  const int status = static_cast<int>(json::integer_of(problem, "status").value_or(0));
+  const client::Refusal refusal = client::make_refusal({.status = status, .body = json::encode(problem)});
+  if (!call.is_json) print_aside("{}", with_prefix(call, view::error_text(refusal, call.err)));
+  return exit_code_of(refusal);
+}
+
 // All runs of an execution and its subgraphs, each line with its run and node.
-void show_execution(const Call& call, client::Daemon& daemon, base::ExecutionId id, bool follows,
-                    LinePrinter& printer) {
+ExitCode show_execution(const Call& call, client::Daemon& daemon, base::ExecutionId id, bool follows,
+                        LinePrinter& printer) {
   if (call.arguments.has("--attempt")) {
     throw base::Error(ErrorCode::cli_usage, "`--attempt` applies only to runs", "reeve logs TR-17 --attempt 1");
   }
   // Where each attempt was read up to, for a request that is repeated after a lost connection.
   std::map<std::string, std::int64_t> seen;
   const std::string selection = selection_of(call);
+  ExitCode code = ExitCode::done;
   std::optional<QuestionNotifier> notifier;
   if (follows) notifier.emplace(call, daemon.place(), Subjects{.executions = {id}});
   const auto target = [&] {
@@ -228,6 +241,11 @@ void show_execution(const Call& call, client::Daemon& daemon, base::ExecutionId 
     return fmt::format("/api/executions/{}/output?follow={}{}", id.text(), follows ? 1 : 0, selection.substr(0, tail));
   };
   stream_lines(daemon, target, [&](const Value& line) {
+    if (const Value* problem = line.find("problem")) {
+      code = show_problem(call, *problem);
+      if (call.is_json) printer.print(line, "");
+      return;
+    }
     const std::string run = base::visible(json::text_of(line, "tool_run_id"));
     const Value* offset = line.find("offset");
     const Value* attempt = line.find("attempt");
@@ -244,6 +262,7 @@ void show_execution(const Call& call, client::Daemon& daemon, base::ExecutionId 
     const std::string name = node.empty() ? run : fmt::format("{} {}", run, node);
     printer.print(line, fmt::format("{} {} ", call.out.paint(view::Tint::dim, name), call.out.pick("│", "|")));
   });
+  return code;
 }
 
 void show_all(const Call& call, client::Daemon& daemon, bool follows, LinePrinter& printer) {
@@ -272,15 +291,16 @@ ExitCode run(const Call& call) {
   client::Daemon daemon(follows ? patient_place(call) : daemon_place(call));
   const InterruptMessage watching("stopped watching; runs continue; to cancel one: reeve cancel ID");
   LinePrinter printer(call, follows ? JsonListing::Form::lines : JsonListing::Form::array);
+  ExitCode code = ExitCode::done;
   if (is_all) {
     show_all(call, daemon, follows, printer);
   } else if (const auto execution = base::ExecutionId::parse(without_prefix(call.arguments.positional(0)))) {
-    show_execution(call, daemon, *execution, follows, printer);
+    code = show_execution(call, daemon, *execution, follows, printer);
   } else {
     show_run(call, daemon, follows, printer);
   }
   printer.end();
-  return ExitCode::done;
+  return code;
 }
 
 }  // namespace
@@ -301,9 +321,9 @@ duration (10m, 2h) or a time (14:30, "2026-01-31 14:30", 2026-01-31T14:30:00Z). 
 that the other two leave; with `-f`, all that follow are shown too.
 
 With `--json`, prints one array of lines (attempt, stream, offset, next, at, text); with `-f` as well, one
-document per line.
+document per line. For output that another daemon has there is an entry `problem` instead.
 
-Exit codes: 0 done, 3 no such run, 130 Ctrl-C.)",
+Exit codes: 0 done, 3 no such run, 4 output is with another daemon, 130 Ctrl-C.)",
       .examples = {{"reeve logs TR-17", "the output of its latest attempt"},
                    {"reeve logs -f @last", "follow the newest run"},
                    {"reeve logs EX-9 --since 10m --grep 'error|warning'", "of all runs of an execution"},

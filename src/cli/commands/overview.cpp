@@ -141,16 +141,30 @@ base::Value make_document(const view::NewsCounts& counts, base::Value::Array ite
   return document;
 }
 
-// Starts the daemon of a folder in which one has run before: something may be waiting there. An unused folder has
-// nothing to show, so no daemon is started for it.
+// The records of such a folder are elsewhere, and other daemons use them too.
+bool has_other_store(const project::StateFolder& folder) try {
+  const project::FoundConfig found = project::load_config_of(folder);
+  return found.loaded && found.loaded->config().store != model::Config().store;
+} catch (const base::Error&) {
+  // A daemon could not read the config either.
+  return false;
+}
+
+// Whether something may be waiting there: a daemon has run in the folder before, or its store is not in it.
+bool is_used(const client::DaemonPlace& place) {
+  if (place.host) return true;
+  const project::StateFolder folder{.root = place.folder};
+  std::error_code ignored;
+  return std::filesystem::exists(folder.lock(), ignored) || has_other_store(folder);
+}
+
+// Starts the daemon of a folder that is used. An unused folder has nothing to show, so no daemon is started for it.
 std::optional<client::Daemon> find_daemon(const Call& call) {
   try {
     client::DaemonPlace place = daemon_place(call);
-    std::error_code ignored;
-    const bool is_used =
-        place.host || std::filesystem::exists(project::StateFolder{.root = place.folder}.lock(), ignored);
+    const bool may_start = is_used(place);
     client::Daemon daemon(std::move(place));
-    if (is_used || daemon.is_running()) return daemon;
+    if (may_start || daemon.is_running()) return daemon;
   } catch (const base::Error& error) {
     // Without a state folder there is no daemon either.
     if (!error.is(base::ErrorCode::cli_no_state_folder)) throw;

@@ -121,16 +121,23 @@ void ExecutionDriver::on_attempt_lost(const AttemptLost& lost) {
 }
 
 void ExecutionDriver::poll() {
-  if (!has_begun_ || is_polling_) return;
+  if (!has_begun_) return;
   const base::BootTime now = context_.loop.now();
-  const bool is_soon = now - polled_at_ < (context_.lease ? shared_pause : base::Milliseconds(poll_pause));
-  if (is_soon) return context_.ledger.report_next_poll();
+  const base::Milliseconds pause = context_.lease ? shared_pause : base::Milliseconds(poll_pause);
+  if (now - polled_at_ < pause) {
+    context_.ledger.report_next_poll();
+    // What another daemon has left or decided must not wait for the next poll.
+    if (context_.lease) next_poll_ = context_.loop.at(polled_at_ + pause, [this] { poll(); });
+    return;
+  }
+  next_poll_ = {};
   polled_at_ = now;
   offer_room();
   orphans_.poll([this](base::RunId run) { return by_run_.contains(run); });
-  if (!context_.lease) return;
-  is_polling_ = true;
-  adopt([this] { is_polling_ = false; });
+  if (!context_.lease || !adopting_.begin()) return;
+  adopt([this] {
+    if (adopting_.end()) poll();
+  });
   poll_held();
   migration_.poll();
   cleanup_.poll();

@@ -143,8 +143,9 @@ class ExecutionDriver {
   Loop::Hold timer_;
   bool has_begun_ = false;
   bool is_waking_ = false;
-  bool is_polling_ = false;
+  Coalesced adopting_;
   base::BootTime polled_at_;
+  Loop::Hold next_poll_;
 };
 
 }  // namespace reeve::runtime

@@ -80,6 +80,10 @@ void GateCheckouts::remove_all(const ExecutionBranch& branch) {
     const std::string name = worktree.folder.filename().string();
     const bool is_its = worktree.lock_reason == lock_reason(root) && name.starts_with(prefix) && is_throwaway(name);
     if (!is_its) continue;
+    if (!worktree.is_own) {
+      branch.repository().forget_worktree(worktree.folder);
+      continue;
+    }
     end_setup_in(context_, name);
     branch.repository().remove_worktree(worktree.folder);
   }

@@ -22,6 +22,10 @@ namespace {
 void remove_orphans(const IsolationContext& context, Repository& repository) {
   context.try_git("cannot remove worktrees left by another Reeve instance", [&] {
     for (const Repository::Worktree& orphan : repository.list_orphans()) {
+      if (!orphan.is_own) {
+        repository.forget_worktree(orphan.folder);
+        continue;
+      }
       const std::string name = orphan.folder.filename().string();
       if (orphan.is_there && orphan.is_ready && !orphan.head.empty()) {
         const auto rest = repository.snapshot(orphan.folder, orphan.head, name + ": left by another Reeve");

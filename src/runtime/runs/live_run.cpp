@@ -81,7 +81,12 @@ LiveRun::LiveRun(RuntimeContext& context, Start start, Reporter report)
       news_({.out_offset = start_.out_offset,
              .err_offset = start_.err_offset,
              .has_failure_marker = start_.has_failure_marker,
-             .may_ask = start_.plan.may_ask}) {}
+             .may_ask = start_.plan.may_ask}),
+      output_(context_, start_.record.tool_run_id, start_.claim.attempt,
+              [this](OutputBatch batch) { take_output(std::move(batch)); }),
+      keeper_(context_.loop),
+      terminal_(start_.plan.rows, start_.plan.columns),
+      activity_(context_.loop, context_.clock, start_.keeper_pid) {}
 
 void LiveRun::handle(engine::RunEvent event) {
   events_.add(std::move(event), [this](const engine::RunEvent& next) {
@@ -91,9 +96,7 @@ void LiveRun::handle(engine::RunEvent event) {
   });
 }
 
-void LiveRun::send(const keeper::ToKeeper& message) {
-  if (link_) link_->send(message);
-}
+void LiveRun::send(const keeper::ToKeeper& message) { keeper_.send(message); }
 
 void LiveRun::set_status(const model::Run& stored) {
   start_.record.status = stored.status;
@@ -102,10 +105,7 @@ void LiveRun::set_status(const model::Run& stored) {
 
 void LiveRun::open_feed() {
   const base::RunId id = record().tool_run_id;
-  static std::uint64_t last_feed = 0;
-  feed_ = ++last_feed;
-  OutputFeedStart feed{.number = feed_,
-                       .run = id,
+  OutputFeedStart feed{.run = id,
                        .attempt = claim().attempt,
                        .folder = attempt_folder(context_, id, claim().attempt),
                        .tool = start_.plan.tool,
@@ -119,10 +119,10 @@ void LiveRun::open_feed() {
                        .output_cap = start_.plan.profile.output_cap.bytes,
                        .out_offset = start_.out_offset,
                        .err_offset = start_.err_offset};
-  context_.log.open(std::move(feed));
+  output_.open(std::move(feed));
 }
 
-KeeperLink::Events LiveRun::link_events() {
+AttemptKeeper::Events LiveRun::keeper_events() {
   return {.message = [this](const keeper::FromKeeper& message) { on_keeper_message(message); },
           .gone = [this] { on_keeper_gone(); }};
 }
@@ -157,36 +157,28 @@ keeper::Assign LiveRun::make_assignment() const {
 
 void LiveRun::begin(Loop::Own<KeeperLink> link) {
   open_feed();
-  link_ = std::move(link);
-  link_->set_events(link_events());
-  // From the same installation as this daemon.
-  abilities_ = keeper::Abilities{.can_freeze = true};
-  takes_lines_ = true;
+  keeper_.begin(std::move(link), keeper_events());
   send(make_assignment());
   if (start_.input) send(*start_.input);
   context_.crash_point("run.after_assign");
   context_.keepers.note_begun();
-  awaits_go_ = is_paused();
-  if (!awaits_go_) send_go();
+  // Paused before it began: the keeper waits.
+  if (!is_paused()) {
+    keeper_.go();
+    activity_.begin();
+  }
   handle(engine::RunBegun{});
-}
-
-void LiveRun::send_go() {
-  awaits_go_ = false;
-  send(keeper::Go{});
-  keep_sampling();
 }
 
 void LiveRun::adopt(os::Fd socket) {
   open_feed();
-  link_ = context_.loop.make<KeeperLink>(context_.loop, std::move(socket), link_events());
-  connected_at_ = context_.loop.now();
+  keeper_.adopt(std::move(socket), keeper_events());
   context_.log.grew(record().tool_run_id);
   renew_lease();
   if (start_.input) send(*start_.input);
-  keep_sampling();
+  activity_.begin();
   const auto last = find_last_question(start_);
-  if (last && last->must_be_typed) terminal_.decision = start_.question;
+  if (last && last->must_be_typed) terminal_.expect(*start_.question);
   handle(engine::RunAdopted{.question = last, .waiting_calls = start_.waiting_calls, .has_result = start_.has_result});
 }
 
@@ -197,23 +189,15 @@ void LiveRun::conclude(keeper::ExitRecord exit) {
 }
 
 void LiveRun::on_keeper_message(const keeper::FromKeeper& message) {
-  if (const auto* started = std::get_if<keeper::Started>(&message)) {
-    tool_pid_ = static_cast<pid_t>(started->pid);
-  } else if (const auto* abilities = std::get_if<keeper::Abilities>(&message)) {
-    abilities_ = *abilities;
-    if (const auto freeze = std::exchange(unsent_freeze_, std::nullopt)) send_freeze(*freeze);
-  } else if (std::holds_alternative<keeper::TakesInputLines>(message)) {
-    takes_lines_ = true;
-    send_next_line();
-  } else if (const auto* line = std::get_if<keeper::InputLineTaken>(&message)) {
-    on_line_taken(*line);
-  } else if (const auto* frozen = std::get_if<keeper::Frozen>(&message)) {
+  if (const auto* frozen = std::get_if<keeper::Frozen>(&message)) {
     if (frozen->missed > 0) {
       perform(engine::StoreWarning{fmt::format("{} of its processes could not be stopped", frozen->missed)});
     }
   } else if (std::holds_alternative<keeper::Grew>(message)) {
     context_.log.grew(record().tool_run_id);
     report_(OutputGrew{});
+  } else if (const auto* size = std::get_if<keeper::Resized>(&message)) {
+    terminal_.set_size(size->rows, size->columns);
   } else if (const auto* prompt = std::get_if<keeper::Prompt>(&message)) {
     handle(engine::PromptShown{{.serial = prompt->serial,
                                 .is_certain = prompt->certainty == keeper::Prompt::Certainty::certain,
@@ -225,8 +209,6 @@ void LiveRun::on_keeper_message(const keeper::FromKeeper& message) {
     handle(engine::AnswerTyped{typed->number, typed->is_taken});
   } else if (const auto* read = std::get_if<keeper::StdinRead>(&message)) {
     report_(StdinRead{read->position});
-  } else if (const auto* taken = std::get_if<keeper::InputTaken>(&message)) {
-    inputs_.confirm(taken->ticket, taken->is_taken);
   } else if (const auto* trouble = std::get_if<keeper::Trouble>(&message)) {
     perform(engine::StoreWarning{fmt::format("cannot write its output ({}): the tool is blocked until this succeeds",
                                              std::generic_category().message(trouble->error_number))});
@@ -236,9 +218,9 @@ void LiveRun::on_keeper_message(const keeper::FromKeeper& message) {
 }
 
 void LiveRun::on_keeper_gone() {
-  inputs_.refuse_all();
-  lines_.close();
-  if (exit_) return;
+  const std::weak_ptr alive(alive_);
+  keeper_.close();
+  if (alive.expired() || exit_) return;
   if (read_exit_record()) {
     handle(engine::ProcessExited{});
   } else {
@@ -257,9 +239,12 @@ bool LiveRun::read_exit_record() {
 }
 
 void LiveRun::on_output(OutputBatch batch) {
-  if (batch.feed != feed_) return;
-  if (!batch.calls.empty()) return hand_on_calls(std::move(batch));
-  take_output(std::move(batch));
+  if (!output_.is_own(batch)) return;
+  if (batch.more_calls > 0) {
+    perform(engine::StoreWarning{fmt::format("{} tool calls were refused: it made more than {} at once",
+                                             batch.more_calls, OutputBatch::max_calls)});
+  }
+  output_.add(std::move(batch));
 }
 
 void LiveRun::take_output(OutputBatch batch) {
@@ -276,7 +261,7 @@ void LiveRun::end(model::RunEnding ending, base::Milliseconds grace, Done done) 
   }
   handle(engine::EndRequested{std::move(ending), grace});
   if (engine::is_storing_ending(state_)) {
-    end_requests_.push_back(std::move(done));
+    callers_.wait_for_end(std::move(done));
   } else {
     // It is already being ended, for an earlier reason.
     done(record());
@@ -284,12 +269,14 @@ void LiveRun::end(model::RunEnding ending, base::Milliseconds grace, Done done) 
 }
 
 void LiveRun::input(std::string bytes, std::function<void(bool)> done) {
-  if (!link_ || exit_ || bytes.size() > keeper::input_bytes) return done(false);
-  // Kept for the refusal: add() takes it only with a ticket.
-  auto shared = std::make_shared<std::function<void(bool)>>(std::move(done));
-  const auto ticket = inputs_.add([shared](bool is_taken) { (*shared)(is_taken); });
-  if (!ticket) return (*shared)(false);
-  link_->send(keeper::Input{*ticket, std::move(bytes)});
+  if (exit_) return done(false);
+  keeper_.send_input(std::move(bytes), std::move(done));
+}
+
+void LiveRun::send_line(std::string line, ToolLines::Done done) {
+  const bool is_stream = start_.plan.profile.mode == model::RunMode::stream;
+  if (exit_ || !is_stream) return done(false);
+  keeper_.send_line(std::move(line), std::move(done));
 }
 
 void LiveRun::renew_lease() {
@@ -297,6 +284,7 @@ void LiveRun::renew_lease() {
 }
 
 void LiveRun::resize(int rows, int columns) {
+  terminal_.set_size(rows, columns);
   send(keeper::Resize{static_cast<std::uint16_t>(rows), static_cast<std::uint16_t>(columns)});
 }
 
@@ -305,33 +293,19 @@ void LiveRun::signal(int number) { send(keeper::Signal{number}); }
 void LiveRun::on_timer(engine::RunTimer timer) {
   engine::TimerFired fired{.timer = timer};
   if (timer == engine::RunTimer::silence && engine::needs_activity(state_, context_.loop.now())) {
-    const os::TreeActivity activity = sample_activity();
+    const os::TreeActivity activity = activity_.sample();
     fired.activity = {activity.cpu, activity.io_bytes};
   }
   handle(fired);
-}
-
-os::TreeActivity LiveRun::sample_activity() {
-  const os::TreeActivity activity = os::measure_activity(start_.keeper_pid);
-  activity_.note(activity, context_.clock.wall_now());
-  return activity;
-}
-
-void LiveRun::keep_sampling() {
-  sampling_ = context_.loop.at(context_.loop.now() + ActivityClock::interval, [this] {
-    if (has_exited()) return;
-    sample_activity();
-    keep_sampling();
-  });
 }
 
 wire::RunProcess LiveRun::describe_process() {
   const auto count = [](const std::optional<base::Milliseconds>& limit) {
     return limit ? std::optional(limit->count()) : std::nullopt;
   };
-  const os::TreeActivity now = sample_activity();
+  const os::TreeActivity now = activity_.sample();
   wire::RunProcess process{.tool_run_id = record().tool_run_id, .attempt = claim().attempt};
-  if (tool_pid_ != 0) process.pid = tool_pid_;
+  process.pid = keeper_.tool_pid();
   process.keeper_pid = start_.keeper_pid;
   process.processes = static_cast<std::int64_t>(now.processes);
   process.cpu_ms = now.cpu.count();
@@ -356,11 +330,7 @@ void LiveRun::perform(const engine::SetTimer& action) {
 void LiveRun::perform(const engine::ClearTimer& action) { timers_[static_cast<std::size_t>(action.timer)] = {}; }
 
 void LiveRun::perform(const engine::StopProcess& action) {
-  if (awaits_go_) {
-    // Without a daemon its keeper exits, and nothing has run.
-    link_ = {};
-    return handle(engine::KeeperLost{});
-  }
+  if (keeper_.drop_unstarted()) return handle(engine::KeeperLost{});
   send(keeper::Stop{static_cast<std::uint32_t>(action.grace.count())});
 }
 
@@ -374,12 +344,13 @@ void LiveRun::perform(const engine::ReadRest&) {
   if (start_.plan.profile.sandbox == model::Sandbox::guard) {
     settle_sandboxed_exit(*exit_, attempt_folder(context_, record().tool_run_id, claim().attempt));
   }
-  limit_hold();
+  activity_.end();
+  output_.limit_hold();
   if (exit_->output_end > 0) {
     context_.log.finish(record().tool_run_id, exit_->output_end);
   } else {
     // There is no output, so the log thread is not needed for a final batch.
-    OutputBatch nothing{.run = record().tool_run_id, .feed = feed_, .attempt = claim().attempt};
+    OutputBatch nothing = output_.make_batch();
     nothing.is_final = true;
     on_output(std::move(nothing));
   }

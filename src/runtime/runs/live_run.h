@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <expected>
 #include <functional>
 #include <memory>
@@ -9,7 +8,6 @@
 #include <set>
 #include <string>
 #include <variant>
-#include <vector>
 
 #include "engine/run.h"
 #include "keeper/records.h"
@@ -21,16 +19,16 @@
 #include "runtime/loop/runtime_context.h"
 #include "runtime/loop/serial_queue.h"
 #include "runtime/output/log_thread.h"
-#include "runtime/runs/activity_clock.h"
+#include "runtime/runs/activity_sampler.h"
+#include "runtime/runs/attempt_keeper.h"
 #include "runtime/runs/attempt_news.h"
-#include "runtime/runs/input_tickets.h"
-#include "runtime/runs/keeper_link.h"
+#include "runtime/runs/attempt_output.h"
 #include "runtime/runs/keeper_pool.h"
 #include "runtime/runs/resumption.h"
+#include "runtime/runs/run_callers.h"
 #include "runtime/runs/run_end.h"
 #include "runtime/runs/run_plan.h"
-#include "runtime/runs/tool_lines.h"
-#include "term/question.h"
+#include "runtime/runs/run_terminal.h"
 #include "wire/run_process.h"
 
 namespace reeve::runtime {
@@ -184,18 +182,14 @@ class LiveRun {
   // Decides and performs what follows from the event. Events that occur meanwhile are handled afterwards, in order.
   void handle(engine::RunEvent event);
   void send(const keeper::ToKeeper& message);
+  AttemptKeeper::Events keeper_events();
   void on_keeper_message(const keeper::FromKeeper& message);
   void on_keeper_gone();
-  void send_freeze(bool is_frozen);
-  void send_go();
   void open_feed();
-  KeeperLink::Events link_events();
   keeper::Assign make_assignment() const;
   // Whether an exit record with this attempt's nonce exists.
   bool read_exit_record();
   void on_timer(engine::RunTimer timer);
-  os::TreeActivity sample_activity();
-  void keep_sampling();
   // After a commit.
   void set_status(const model::Run& stored);
 
@@ -228,20 +222,9 @@ class LiveRun {
   void perform(const engine::TypeFixedAnswer& action);
   void perform(const engine::TypeAgain& action);
 
-  // In live_run_calls.cpp.
-  void hand_on_calls(OutputBatch batch);
   void take_output(OutputBatch batch);
-  void limit_hold();
-  void send_next_line();
-  void on_line_taken(const keeper::InputLineTaken& taken);
 
-  // What a person asks of it, one request after the other.
-  struct PersonRequest {
-    enum class Kind { pause, resume, limit } kind = Kind::pause;
-    engine::LimitsRequested limits = {};
-    std::string by;
-    Done done;
-  };
+  // In live_run_pause.cpp: what a person asks of it, one request after the other.
   void add_request(PersonRequest request);
   void begin_request();
   void begin_pause();
@@ -264,15 +247,6 @@ class LiveRun {
   };
   void submit(Submission submission);
 
-  // What is on the terminal, and what is typed there.
-  struct Terminal {
-    std::optional<term::ScreenQuestion> screen;
-    // The decision to type, with its secret, until it was turned into keystrokes.
-    std::optional<model::Approval> decision;
-    std::optional<std::string> secret;
-    keeper::Answer answer;
-  };
-
   RuntimeContext& context_;
   Start start_;
   Reporter report_;
@@ -280,33 +254,13 @@ class LiveRun {
   engine::RunState state_;
   SerialQueue<engine::RunEvent> events_;
   AttemptNews news_;
-  Terminal terminal_;
-  // Of the tool, once its keeper has reported it.
-  pid_t tool_pid_ = 0;
-  ActivityClock activity_;
-  Loop::Hold sampling_;
-  Loop::Own<KeeperLink> link_;
+  AttemptOutput output_;
+  AttemptKeeper keeper_;
+  RunTerminal terminal_;
+  ActivitySampler activity_;
   std::optional<keeper::ExitRecord> exit_;
-  std::uint64_t feed_ = 0;
   std::array<Loop::Hold, engine::run_timers> timers_;
-  InputTickets inputs_;
-  // The last batch read, while its calls are being stored, and the positions of those that are not yet.
-  std::optional<OutputBatch> held_output_;
-  std::set<std::uint64_t> untaken_calls_;
-  Loop::Hold hold_limit_;
-  ToolLines lines_;
-  bool takes_lines_ = false;
-  Loop::Hold line_retry_;
-  std::deque<PersonRequest> requests_;
-  bool is_requesting_ = false;
-  // What its keeper can do, as far as it has said; and whether the tree was told to stop before that.
-  std::optional<keeper::Abilities> abilities_;
-  std::optional<bool> unsent_freeze_;
-  // Paused before it began: the keeper waits for Go.
-  bool awaits_go_ = false;
-  base::BootTime connected_at_;
-  // Answered when the reason for ending the run is stored, or could not be.
-  std::vector<Done> end_requests_;
+  RunCallers callers_;
   // Lets callbacks detect that this object is gone.
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };

@@ -16,7 +16,6 @@ using base::Error;
 using base::ErrorCode;
 
 // A keeper says what it can do as soon as it is connected.
-constexpr auto keeper_timeout = std::chrono::seconds(2);
 constexpr base::Milliseconds keeper_pause(50);
 
 std::optional<std::int64_t> count(const std::optional<base::Milliseconds>& time) {
@@ -54,36 +53,33 @@ void LiveRun::limit(const engine::LimitsRequested& limits, const std::string& by
 }
 
 void LiveRun::add_request(PersonRequest request) {
-  constexpr std::size_t most = 64;
-  if (requests_.size() >= most) {
-    return request.done(std::unexpected(Error(
-        ErrorCode::store_busy, fmt::format("too many requests for {} are waiting", record().tool_run_id.text()))));
-  }
-  requests_.push_back(std::move(request));
-  begin_request();
+  if (callers_.add(request)) return begin_request();
+  request.done(std::unexpected(
+      Error(ErrorCode::store_busy, fmt::format("too many requests for {} are waiting", record().tool_run_id.text()))));
 }
 
 void LiveRun::begin_request() {
-  if (requests_.empty() || std::exchange(is_requesting_, true)) return;
+  const PersonRequest* request = callers_.begin_next();
+  if (request == nullptr) return;
   if (!engine::is_alive(state_)) return end_request(std::unexpected(not_running()));
-  const PersonRequest& request = requests_.front();
-  switch (request.kind) {
+  switch (request->kind) {
     case PersonRequest::Kind::pause:
       return begin_pause();
     case PersonRequest::Kind::resume:
       if (!engine::may_resume(state_)) return end_request(record());
       return handle(engine::ResumeRequested{});
     case PersonRequest::Kind::limit:
-      if (auto error = find_limit_error(request.limits)) return end_request(std::unexpected(std::move(*error)));
-      return handle(request.limits);
+      if (auto error = find_limit_error(request->limits)) return end_request(std::unexpected(std::move(*error)));
+      return handle(request->limits);
   }
 }
 
 void LiveRun::begin_pause() {
   if (!engine::is_alive(state_)) return end_request(std::unexpected(not_running()));
   if (!engine::may_pause(state_)) return end_request(record());
-  if (abilities_ && abilities_->can_freeze) return handle(engine::PauseRequested{});
-  if (!abilities_ && context_.loop.now() - connected_at_ < keeper_timeout) {
+  const AttemptKeeper::Freezing freezing = keeper_.freezing();
+  if (freezing == AttemptKeeper::Freezing::possible) return handle(engine::PauseRequested{});
+  if (freezing == AttemptKeeper::Freezing::unknown) {
     return context_.loop.after(keeper_pause, [this, alive = std::weak_ptr(alive_)] {
       if (!alive.expired()) begin_pause();
     });
@@ -108,36 +104,23 @@ std::optional<Error> LiveRun::find_limit_error(const engine::LimitsRequested& li
 }
 
 void LiveRun::end_request(const std::expected<model::Run, Error>& result) {
-  if (requests_.empty()) return;
-  const Done done = std::move(requests_.front().done);
-  requests_.pop_front();
-  is_requesting_ = false;
+  const Done done = callers_.end_current();
   const std::weak_ptr alive(alive_);
   done(result);
   if (!alive.expired()) begin_request();
 }
 
-void LiveRun::send_freeze(bool is_frozen) {
-  if (awaits_go_) {
-    if (!is_frozen) send_go();
-  } else if (!abilities_) {
-    unsent_freeze_ = is_frozen;
-  } else if (abilities_->can_freeze && is_frozen) {
-    send(keeper::Freeze{});
-  } else if (abilities_->can_freeze) {
-    send(keeper::Thaw{});
-  }
+void LiveRun::perform(const engine::FreezeProcess&) { keeper_.freeze(); }
+
+void LiveRun::perform(const engine::ThawProcess&) {
+  if (keeper_.thaw()) activity_.begin();
 }
-
-void LiveRun::perform(const engine::FreezeProcess&) { send_freeze(true); }
-
-void LiveRun::perform(const engine::ThawProcess&) { send_freeze(false); }
 
 void LiveRun::perform(const engine::StorePause& action) {
-  store_pausing({.is_paused = true, .by = requests_.front().by, .time_left_ms = count(action.left)});
+  store_pausing({.is_paused = true, .by = callers_.current().by, .time_left_ms = count(action.left)});
 }
 
-void LiveRun::perform(const engine::StoreResume&) { store_pausing({.is_paused = false, .by = requests_.front().by}); }
+void LiveRun::perform(const engine::StoreResume&) { store_pausing({.is_paused = false, .by = callers_.current().by}); }
 
 void LiveRun::store_pausing(ledger::RunPausing pausing) {
   ask_store(
@@ -174,7 +157,7 @@ void LiveRun::perform(const engine::StoreLimits& action) {
   model::ToolProfile profile = start_.plan.profile;
   if (action.limits.timeout) profile.timeout = *action.limits.timeout;
   if (action.limits.no_output_timeout) profile.no_output_timeout = *action.limits.no_output_timeout;
-  ledger::RunLimiting limiting{.reason = describe(action.limits, requests_.front().by),
+  ledger::RunLimiting limiting{.reason = describe(action.limits, callers_.current().by),
                                .time_left_ms = count(action.left)};
   if (action.deadline) {
     limiting.deadline_ms = std::chrono::duration_cast<base::Milliseconds>(action.deadline->time_since_epoch()).count();

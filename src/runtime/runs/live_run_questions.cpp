@@ -2,15 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
 #include "json/describe.h"
 #include "keeper/output_reader.h"
 #include "os/beneath.h"
 #include "runtime/loop/store_task.h"
 #include "runtime/runs/launch_fingerprint.h"
 #include "runtime/runs/live_run.h"
-#include "runtime/runs/screen_context.h"
-#include "runtime/runs/terminal_answer.h"
 
 // Questions of a live run (APR-1), prompts on its terminal (RUN-10), and the effect of answers.
 namespace reeve::runtime {
@@ -160,7 +157,7 @@ void LiveRun::on_answer_read(const model::Approval& approval) {
 }
 
 void LiveRun::on_tool_event(const ToolEvent& event) {
-  OutputBatch batch{.run = record().tool_run_id, .feed = feed_, .attempt = claim().attempt};
+  OutputBatch batch = output_.make_batch();
   batch.out_offset = static_cast<std::uint64_t>(news_.record().out_offset);
   batch.err_offset = static_cast<std::uint64_t>(news_.record().err_offset);
   batch.position = state_.news.position;
@@ -194,42 +191,22 @@ void LiveRun::follow(const ledger::RunConsequence& consequence, const std::optio
   report_(Changed{});
   engine::QuestionAnswered answered{.id = id, .effect = effect_of(consequence.kind), .status = consequence.run.status};
   if (consequence.prompt) answered.prompt = static_cast<std::uint32_t>(*consequence.prompt);
-  if (answered.effect == engine::AnswerEffect::type) {
-    terminal_.decision = consequence.approval;
-    terminal_.secret = secret;
-  }
+  if (answered.effect == engine::AnswerEffect::type) terminal_.expect(consequence.approval, secret);
   handle(answered);
 }
 
 void LiveRun::perform(const engine::ReadScreen& action) {
-  const std::string tail = read_tail(action.prompt.position);
-  const bool is_secret = action.prompt.is_secret;
-  terminal_.screen = term::read_question(tail, start_.plan.rows, start_.plan.columns, is_secret);
-  // LOG-4: a secret that was wrapped by the terminal, or has scrolled off the screen in part, is hidden before the
-  // screen is drawn. What can be chosen is read from the real one.
-  const std::string shown = hide(tail);
-  if (shown != tail) {
-    term::ScreenQuestion redacted = term::read_question(shown, start_.plan.rows, start_.plan.columns, is_secret);
-    terminal_.screen->question = std::move(redacted.question);
-    terminal_.screen->lines = std::move(redacted.lines);
-    terminal_.screen->prompt_line = redacted.prompt_line;
-  }
-  handle(engine::ScreenRead{action.prompt.serial, terminal_.screen->looks_like_question});
+  const bool looks_like_question =
+      terminal_.read_prompt(read_tail(action.prompt.position), action.prompt.is_secret, *secrets_);
+  handle(engine::ScreenRead{action.prompt.serial, looks_like_question});
 }
 
 void LiveRun::perform(const engine::AskAtTerminal& action) {
-  model::Approval approval =
-      make_terminal_question(start_.plan.tool, terminal_.screen.value(), action.prompt.is_secret);
-  std::vector<std::string> asked;
-  for (const std::string_view line : base::split(approval.question, '\n')) asked.emplace_back(line);
-  approval.question = base::join(hide_on_screen(std::move(asked), *secrets_), "\n");
-  for (model::ApprovalOption& option : approval.options) option.label = hide(option.label);
-  ScreenContext screen = make_screen_context(*terminal_.screen, *secrets_);
-  if (!screen.text.empty()) approval.context = std::move(screen.text);
-  submit({.approval = std::move(approval),
+  RunTerminal::PromptQuestion asked = terminal_.make_question(start_.plan.tool, action.prompt.is_secret, *secrets_);
+  submit({.approval = std::move(asked.approval),
           .expires_in = {},
           .prompt = action.prompt.serial,
-          .dialog = std::move(screen.dialog),
+          .dialog = std::move(asked.dialog),
           .done = [](auto) {}});
 }
 
@@ -269,19 +246,15 @@ std::string LiveRun::read_tail(std::uint64_t position) const {
 }
 
 void LiveRun::perform(const engine::TypeAnswer& action) {
-  const auto decision = std::exchange(terminal_.decision, std::nullopt);
-  const auto secret = std::exchange(terminal_.secret, std::nullopt);
-  const auto keys = decision ? make_keystrokes(*decision, secret) : std::nullopt;
-  if (!keys) return handle(engine::AnswerUnusable{action.id});
-  terminal_.answer = {static_cast<std::uint64_t>(action.id.number()), action.serial, *keys};
-  send(terminal_.answer);
+  const auto answer = terminal_.make_answer(action.id, action.serial);
+  if (!answer) return handle(engine::AnswerUnusable{action.id});
+  send(*answer);
 }
 
 void LiveRun::perform(const engine::TypeFixedAnswer& action) {
-  terminal_.answer = {action.serial, action.serial, one_line(start_.plan.profile.on_prompt.text) + "\r"};
-  send(terminal_.answer);
+  send(terminal_.make_fixed_answer(start_.plan.profile.on_prompt.text, action.serial));
 }
 
-void LiveRun::perform(const engine::TypeAgain&) { send(terminal_.answer); }
+void LiveRun::perform(const engine::TypeAgain&) { send(terminal_.last_answer()); }
 
 }  // namespace reeve::runtime

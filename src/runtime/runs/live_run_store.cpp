@@ -150,7 +150,7 @@ void LiveRun::perform(const engine::StoreEnding& action) {
       [this, alive = std::weak_ptr(alive_), action](std::expected<bool, Error> stored) {
         if (alive.expired()) return;
         handle(engine::EndingStored{action.why, action.grace, action.is_retried, stored.has_value()});
-        for (const Done& done : std::exchange(end_requests_, {})) {
+        for (const Done& done : callers_.take_end_waiters()) {
           if (stored) {
             done(record());
           } else {

@@ -1,16 +1,24 @@
 #include <algorithm>
 #include <deque>
+#include <filesystem>
+#include <functional>
+#include <map>
 #include <memory>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "json/describe.h"
 #include "json/encode.h"
+#include "server/access/project_policy.h"
 #include "server/request/exchange.h"
 #include "server/resources/attempt_lines.h"
 #include "server/resources/contract.h"
+#include "server/resources/missing_output.h"
+#include "wire/problem.h"
 
-// /api/executions/*/output: the output of all runs of an execution, merged by time.
+// /api/executions/*/output: the output of all runs of an execution, merged by time. A problem says which of it is with
+// other daemons.
 namespace reeve::server {
 
 namespace {
@@ -28,11 +36,17 @@ constexpr std::size_t max_open = 64;
 // How often the store is asked for new runs while following.
 constexpr base::Milliseconds runs_interval = std::chrono::seconds(1);
 
+// Called for an attempt without output here.
+using OnMissing = std::function<void(const model::Run& run, int attempt)>;
+
 // The output of one run, attempt after attempt.
 class RunLines {
  public:
-  RunLines(runtime::Daemon& daemon, const model::Run& run)
-      : daemon_(daemon), run_(run), secrets_(find_output_secrets(daemon, run.tool_run_id)) {
+  RunLines(runtime::Daemon& daemon, const model::Run& run, OnMissing on_missing)
+      : daemon_(daemon),
+        run_(run),
+        on_missing_(std::move(on_missing)),
+        secrets_(find_output_secrets(daemon, run.tool_run_id)) {
     open();
   }
 
@@ -81,7 +95,8 @@ class RunLines {
       attempt_lines_ = std::make_unique<AttemptLines>(daemon_, AttemptLines::Start{.run = id(), .attempt = attempt_},
                                                       secrets_, [this](OutputLine line) { take(std::move(line)); });
     } catch (const Error&) {
-      // An attempt that never printed, or whose output is no longer kept.
+      // An attempt that never printed, whose output is no longer kept, or that another host has.
+      on_missing_(run_, attempt_);
     }
   }
   void take(OutputLine line) {
@@ -92,6 +107,7 @@ class RunLines {
 
   runtime::Daemon& daemon_;
   model::Run run_;
+  OnMissing on_missing_;
   std::shared_ptr<const base::SecretSet> secrets_;
   int attempt_ = 1;
   std::unique_ptr<AttemptLines> attempt_lines_;
@@ -99,20 +115,38 @@ class RunLines {
   bool is_over_ = false;
 };
 
+// A run that has ended without a word has no output anywhere.
+bool may_have_printed(const model::Run& run) { return run.last_output_at || !is_final(run.status); }
+
+bool has_files(runtime::Daemon& daemon, const model::Run& run) {
+  for (int attempt = 1; attempt <= run.attempt; ++attempt) {
+    const std::string folder = runtime::attempt_folder(daemon.context(), run.tool_run_id, attempt);
+    std::error_code error;
+    if (std::filesystem::exists(folder, error)) return true;
+  }
+  return false;
+}
+
 class ExecutionFollower : public std::enable_shared_from_this<ExecutionFollower> {
  public:
   struct Start {
     base::ExecutionId execution{0};
     bool follows = false;
+    bool may_name_paths = false;
     runtime::LineSelection::Terms terms = {};
   };
   ExecutionFollower(runtime::Daemon& daemon, const Start& start)
-      : daemon_(daemon), start_(start), selection_(start.terms) {}
+      : daemon_(daemon),
+        start_(start),
+        selection_(start.terms),
+        missing_(start.execution.text(), start.may_name_paths) {}
 
-  // The runs so far, in the order of their start.
-  void update(const std::vector<model::Run>& runs, bool is_execution_over) {
-    is_execution_over_ = is_execution_over;
-    for (const model::Run& run : runs) {
+  void update(const runtime::ExecutionRuns& found) {
+    is_execution_over_ = found.is_over;
+    for (const store::RemoteAttempt& remote : found.remote_attempts) {
+      remote_hosts_.insert_or_assign({remote.run, remote.attempt}, remote.host);
+    }
+    for (const model::Run& run : found.runs) {
       const auto open = std::ranges::find(open_, run.tool_run_id, [](const auto& lines) { return lines->id(); });
       if (open != open_.end()) {
         (*open)->update(run);
@@ -149,7 +183,8 @@ class ExecutionFollower : public std::enable_shared_from_this<ExecutionFollower>
     while (!waiting_.empty() && open_.size() < max_open) {
       const model::Run& run = waiting_.front();
       if (next != nullptr && run.started_at && *run.started_at > next->front().at) break;
-      open_.push_back(std::make_unique<RunLines>(daemon_, run));
+      open_.push_back(std::make_unique<RunLines>(
+          daemon_, run, [this](const model::Run& of, int attempt) { note_missing(of, attempt); }));
       waiting_.pop_front();
       follow(open_.back()->id());
       consider(*open_.back());
@@ -173,7 +208,9 @@ class ExecutionFollower : public std::enable_shared_from_this<ExecutionFollower>
     }
     if (is_at_end && !start_.follows) finish();
     if (is_at_end) selection_.reach_end();
-    if (std::string bytes = selection_.take(); !bytes.empty()) stream_->write(std::move(bytes));
+    std::string bytes = selection_.take();
+    if (is_at_end) bytes += take_problem();
+    if (!bytes.empty()) stream_->write(std::move(bytes));
     if (is_at_end && (!start_.follows || (is_execution_over_ && open_.empty() && waiting_.empty()))) {
       is_ended_ = true;
       stream_->end();
@@ -183,6 +220,20 @@ class ExecutionFollower : public std::enable_shared_from_this<ExecutionFollower>
   }
 
   void add(const OutputLine& line) { selection_.add(line.at, line.text, json::encode(line.record)); }
+
+  void note_missing(const model::Run& run, int attempt) {
+    const auto host = remote_hosts_.find({run.tool_run_id, attempt});
+    if (host != remote_hosts_.end() && may_have_printed(run)) missing_.add(run.tool_run_id, host->second);
+  }
+
+  // The output that could not be read, once more whenever it has become more.
+  std::string take_problem() {
+    if (missing_.size() == missing_told_) return {};
+    missing_told_ = missing_.size();
+    Value record = Value::object();
+    record.set("problem", wire::problem_document(missing_.describe()));
+    return json::encode(record) + "\n";
+  }
 
   void finish() {
     for (const auto& lines : open_) {
@@ -231,6 +282,9 @@ class ExecutionFollower : public std::enable_shared_from_this<ExecutionFollower>
   std::vector<std::unique_ptr<RunLines>> open_;
   base::RunId last_{0};
   bool is_execution_over_ = false;
+  std::map<std::pair<base::RunId, int>, std::string> remote_hosts_;
+  MissingOutput missing_;
+  std::size_t missing_told_ = 0;
   std::shared_ptr<Stream> stream_;
   std::vector<runtime::Loop::Hold> holds_;
   runtime::Loop::Hold timer_;
@@ -240,27 +294,43 @@ class ExecutionFollower : public std::enable_shared_from_this<ExecutionFollower>
 using FoundRuns = std::expected<runtime::ExecutionRuns, Error>;
 
 void ExecutionFollower::look_for_runs() {
-  daemon_.queries().get_execution_runs(start_.execution, [self = weak_from_this()](const FoundRuns& found) {
+  const std::string& host = daemon_.context().host;
+  daemon_.queries().get_execution_runs(start_.execution, host, [self = weak_from_this()](const FoundRuns& found) {
     const auto alive = self.lock();
     if (!alive || alive->is_ended_ || alive->stream_->is_closed()) return;
     // The store may be out of reach for a moment.
-    if (found) alive->update(found->runs, found->is_over);
+    if (found) alive->update(*found);
     alive->look_for_runs_later();
     alive->pump();
   });
 }
 
+void send_output(SharedExchange exchange, const ExecutionFollower::Start& start, const runtime::ExecutionRuns& found) {
+  const bool may_grow = start.follows && !found.is_over;
+  const auto is_here = [&](const model::Run& run) { return has_files(exchange->daemon, run); };
+  MissingOutput missing(start.execution.text(), start.may_name_paths);
+  for (const store::RemoteAttempt& remote : found.remote_attempts) {
+    const auto run = std::ranges::lower_bound(found.runs, remote.run, {}, &model::Run::tool_run_id);
+    const bool is_found = run != found.runs.end() && run->tool_run_id == remote.run;
+    if (is_found && may_have_printed(*run)) missing.add(remote.run, remote.host);
+  }
+  if (!may_grow && !missing.is_empty() && std::ranges::none_of(found.runs, is_here)) throw missing.describe();
+  const auto follower = std::make_shared<ExecutionFollower>(exchange->daemon, start);
+  follower->update(found);
+  exchange->is_answered = true;
+  follower->begin(exchange->responder->begin(Response{.content_type = "application/x-ndjson"}));
+}
+
 void output(SharedExchange exchange) {
   const ExecutionFollower::Start start{.execution = exchange->execution_id(),
                                        .follows = exchange->query_flag("follow"),
+                                       .may_name_paths = may_name_paths(*exchange),
                                        .terms = parse_line_terms(*exchange)};
-  exchange->daemon.queries().get_execution_runs(start.execution, [exchange, start](const FoundRuns& found) {
+  const std::string& host = exchange->daemon.context().host;
+  exchange->daemon.queries().get_execution_runs(start.execution, host, [exchange, start](const FoundRuns& found) {
     exchange->go_on([&] {
       if (!found) throw found.error();
-      const auto follower = std::make_shared<ExecutionFollower>(exchange->daemon, start);
-      follower->update(found->runs, found->is_over);
-      exchange->is_answered = true;
-      follower->begin(exchange->responder->begin(Response{.content_type = "application/x-ndjson"}));
+      send_output(exchange, start, *found);
     });
   });
 }
@@ -272,6 +342,10 @@ std::vector<Operation> execution_output_operations(json::Schemas& schemas) {
   for (Parameter& more : line_terms_parameters()) query.push_back(std::move(more));
   const Value line = output_line_schema(
       schemas, {{"tool_run_id", schemas.of<base::RunId>()}, {"node_id", schemas.of<std::optional<std::string>>()}});
+  // Output that is with other daemons cannot be read here.
+  const Value problem = json::object_schema({{"problem", json::reference_schema("Problem")}}, {"problem"});
+  const Value record =
+      json::extended(Value::object(), "anyOf", Value::array({schemas.add("ExecutionOutputLine", line), problem}));
   return {{.method = "GET",
            .path = "/api/executions/{id}/output",
            .handle = output,
@@ -279,8 +353,8 @@ std::vector<Operation> execution_output_operations(json::Schemas& schemas) {
            .inside = InRunAccess::refused,
            .summary = "Read the output of all runs of the execution and its subgraphs, merged by time, redacted",
            .query = std::move(query),
-           .replies = {{200, schemas.add("ExecutionOutputLine", line), "application/x-ndjson"}},
-           .errors = {ErrorCode::execution_not_found}}};
+           .replies = {{200, schemas.add("ExecutionOutputRecord", record), "application/x-ndjson"}},
+           .errors = {ErrorCode::execution_not_found, ErrorCode::run_not_here}}};
 }
 
 }  // namespace reeve::server

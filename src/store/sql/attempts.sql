@@ -58,3 +58,15 @@ SELECT result FROM run_attempts WHERE run = :run AND attempt = :attempt
 SELECT run, attempt, epoch, host, boot_id, keeper_pid, keeper_started, nonce, out_offset, err_offset, failure_marker,
   result, deadline_ms, ending, time_left_ms
 FROM run_attempts WHERE state <> 'ended' ORDER BY run, attempt
+
+-- name: attempts_remote
+-- Of the runs of an execution and its subgraphs.
+WITH RECURSIVE tree (number) AS (
+  SELECT number FROM executions WHERE number = :root
+  UNION ALL
+  SELECT e.number FROM executions e JOIN tree ON e.parent = tree.number
+)
+SELECT a.run, a.attempt, a.host
+FROM tree JOIN tool_runs r ON r.execution = tree.number JOIN run_attempts a ON a.run = r.number
+WHERE a.host IS NOT NULL AND a.host <> :host
+ORDER BY a.run, a.attempt LIMIT :most
