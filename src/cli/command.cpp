@@ -65,6 +65,7 @@ const std::vector<Command>& all_commands() {
       make_hook_install(),
       make_hook_uninstall(),
       make_mcp(),
+      make_agent_sessions(),
       make_demo(),
       make_init(),
       make_flow_run(),

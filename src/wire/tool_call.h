@@ -73,14 +73,29 @@ struct CallReport {
 };
 BOOST_DESCRIBE_STRUCT(CallReport, (), (failed, digest, bytes, duration_ms))
 
+// Totals of a session since it began, in all its processes (AGT-4).
+struct SessionUsage {
+  std::int64_t input_tokens = 0;
+  std::int64_t output_tokens = 0;
+  std::int64_t cached_tokens = 0;
+  std::optional<double> cost_usd;
+  // Of the model's context window.
+  std::optional<std::int64_t> context_used;
+  std::optional<std::int64_t> context_size;
+  friend bool operator==(const SessionUsage&, const SessionUsage&) = default;
+};
+BOOST_DESCRIBE_STRUCT(SessionUsage, (),
+                      (input_tokens, output_tokens, cached_tokens, cost_usd, context_used, context_size))
+
 // The body of POST /api/session.
 struct SessionReport {
   std::string session_id;
   std::string agent;
   std::optional<std::string> version;
   std::optional<std::string> model;
+  std::optional<SessionUsage> usage;
 };
-BOOST_DESCRIBE_STRUCT(SessionReport, (), (session_id, agent, version, model))
+BOOST_DESCRIBE_STRUCT(SessionReport, (), (session_id, agent, version, model, usage))
 
 // One item of GET /api/tools.
 struct HostedTool {
