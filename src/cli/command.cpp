@@ -66,6 +66,7 @@ const std::vector<Command>& all_commands() {
       make_hook_uninstall(),
       make_mcp(),
       make_agent_run(),
+      make_agent_sessions(),
       make_demo(),
       make_init(),
       make_flow_run(),

@@ -10,6 +10,7 @@ Command make_runs();
 Command make_agent_run();
 Command make_show();
 Command make_calls();
+Command make_agent_sessions();
 Command make_logs();
 Command make_attach();
 Command make_cancel();

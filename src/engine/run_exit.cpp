@@ -14,9 +14,7 @@ std::string failure_reason(const ProcessEnd& end) {
   return "failure marker";
 }
 
-}  // namespace
-
-ExitVerdict classify_exit(const ProcessEnd& end) {
+ExitVerdict classify_process(const ProcessEnd& end) {
   REEVE_ASSERT(end.exit_code.has_value() != end.signal.has_value());
   // A tool asks by exiting with 90, or with 0 while its question is open: both mean that it wants to be restarted with
   // the answer.
@@ -47,6 +45,44 @@ ExitVerdict classify_exit(const ProcessEnd& end) {
   return {model::RunStatus::failed, failure_reason(end), std::nullopt,
           end.has_pending_question ? QuestionFate::expires : QuestionFate::none};
 }
+
+int weight_of(model::Outcome outcome) noexcept {
+  switch (outcome) {
+    case model::Outcome::ungated:
+      return 3;
+    case model::Outcome::not_logged_in:
+      return 2;
+    case model::Outcome::limited:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+ExitVerdict classify_exit(const ProcessEnd& end) {
+  ExitVerdict verdict = classify_process(end);
+  if (!end.reported) return verdict;
+  const model::ReportedOutcome& reported = *end.reported;
+  // A question that the tool did not ask itself can be left out.
+  const bool waits = verdict.status == model::RunStatus::waiting_approval && verdict.question != QuestionFate::generic;
+  const bool is_refused = verdict.question == QuestionFate::denied;
+  const QuestionFate question = end.has_pending_question ? QuestionFate::expires : QuestionFate::none;
+  switch (reported.outcome) {
+    case model::Outcome::ungated:
+    case model::Outcome::not_logged_in:
+      return {model::RunStatus::failed, reported.reason, reported.outcome, question};
+    case model::Outcome::limited:
+      if (waits || is_refused) return verdict;
+      return {model::RunStatus::queued, {}, reported.outcome, question};
+    default:
+      if (is_final(verdict.status) && !verdict.outcome) verdict.outcome = reported.outcome;
+      return verdict;
+  }
+}
+
+bool outweighs(model::Outcome first, model::Outcome second) noexcept { return weight_of(first) > weight_of(second); }
 
 bool releases_calls(const ProcessEnd& end) {
   return end.exit_code == approval_exit_code && end.may_ask &&

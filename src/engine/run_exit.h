@@ -4,6 +4,7 @@
 #include <string>
 
 #include "model/approval.h"
+#include "model/reported_outcome.h"
 #include "model/run.h"
 
 // What the end of a process means for its run (RUN-6).
@@ -25,6 +26,8 @@ struct ProcessEnd {
   int deferred_calls = 0;
   // False for a gate, which never asks (GRF-6): exit code 90 has no special meaning there.
   bool may_ask = true;
+  // What the attempt said about its end.
+  std::optional<model::ReportedOutcome> reported = {};
 };
 
 // What becomes of the attempt's question.
@@ -44,7 +47,7 @@ enum class QuestionFate {
 
 struct ExitVerdict {
   model::RunStatus status = model::RunStatus::failed;
-  // Empty for `completed` and `waiting_approval`, and if the answer itself is the reason (`denied`).
+  // Empty for `completed`, `waiting_approval` and `queued`, and if the answer itself is the reason (`denied`).
   std::string reason;
   std::optional<model::Outcome> outcome;
   QuestionFate question = QuestionFate::none;
@@ -53,7 +56,13 @@ struct ExitVerdict {
 // The exit code by which a tool says that it waits for an approval.
 inline constexpr int approval_exit_code = 90;
 
+// What an attempt reported about its end counts there (RUN-18): a call past the gate, and an agent that is not logged
+// in, fail the run whatever its exit code. After a usage limit it goes back to the queue, unless it waits for a person
+// or was refused by one. `denied` changes only the outcome.
 ExitVerdict classify_exit(const ProcessEnd& end);
+// Of two reports of an attempt, whether the first is kept: `ungated` before all others, then `not_logged_in`, `limited`
+// and `denied`. Of equal ones, the newer is kept.
+bool outweighs(model::Outcome first, model::Outcome second) noexcept;
 // Whether its open calls, if it has any, stay for the next attempt: the agent has released its process to wait for them
 // (APR-8). Otherwise they are withdrawn.
 bool releases_calls(const ProcessEnd& end);

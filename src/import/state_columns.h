@@ -148,7 +148,10 @@ inline constexpr auto attempt_columns = std::to_array<StateColumn>({{"run", Hold
                                                                     {"exec_errno"},
                                                                     {"started_at"},
                                                                     {"ended_at"},
-                                                                    {"approval", Holds::approval}});
+                                                                    {"approval", Holds::approval},
+                                                                    {"reported_outcome"},
+                                                                    {"reported_reason"},
+                                                                    {"resets_at"}});
 inline constexpr auto node_columns = std::to_array<StateColumn>({{"slot", Holds::slot},
                                                                  {"execution", Holds::execution},
                                                                  {"node"},
@@ -244,6 +247,12 @@ inline constexpr auto agent_session_columns = std::to_array<StateColumn>({{"run"
                                                                           {"first_attempt"},
                                                                           {"last_attempt"},
                                                                           {"started_at"},
-                                                                          {"last_seen_at"}});
+                                                                          {"last_seen_at"},
+                                                                          {"input_tokens"},
+                                                                          {"output_tokens"},
+                                                                          {"cached_tokens"},
+                                                                          {"cost_micros"},
+                                                                          {"context_used"},
+                                                                          {"context_size"}});
 
 }  // namespace reeve::import

@@ -1,5 +1,7 @@
 #include "ledger/attempts.h"
 
+#include "engine/run_exit.h"
+#include "engine/usage_limit.h"
 #include "json/describe.h"
 #include "json/encode.h"
 
@@ -28,6 +30,14 @@ std::optional<std::string> text_of(const std::optional<base::WallTime>& time) {
   return time ? std::optional(base::format_time(*time)) : std::nullopt;
 }
 
+// Outcome, reason and time.
+std::optional<model::ReportedOutcome> read_outcome(const Row& row, int column) {
+  if (row.is_null(column)) return std::nullopt;
+  return model::ReportedOutcome{.outcome = row.word<model::Outcome>(column),
+                                .reason = row.find_text(column + 1).value_or(""),
+                                .resets_at = row.find_time(column + 2)};
+}
+
 }  // namespace
 
 std::vector<LiveAttempt> find_live_attempts(store::Session& session) {
@@ -46,6 +56,7 @@ std::vector<LiveAttempt> find_live_attempts(store::Session& session) {
     live.deadline_ms = row.find_integer(12);
     live.ending = row.find_text(13);
     live.time_left_ms = row.find_integer(14);
+    live.reported = read_outcome(row, 15);
   });
   return found;
 }
@@ -88,6 +99,31 @@ bool record_ending(Transaction& transaction, base::RunId run, const AttemptClaim
   return true;
 }
 
+bool record_outcome(Transaction& transaction, base::RunId run, const AttemptClaim& claim,
+                    const model::ReportedOutcome& reported) {
+  if (find_epoch(transaction.session(), run, claim.attempt) != claim.epoch) return false;
+  const auto before = find_outcome(transaction.session(), run, claim.attempt);
+  if (before && engine::outweighs(before->outcome, reported.outcome)) return true;
+  const auto resets_at = engine::find_plausible_reset(reported.resets_at, transaction.now());
+  transaction.session().write(Sql::attempt_outcome, {{"outcome", reported.outcome},
+                                                     {"reason", reported.reason},
+                                                     {"resets_at", text_of(resets_at)},
+                                                     {"run", run.number()},
+                                                     {"attempt", claim.attempt}});
+  return true;
+}
+
+std::optional<model::ReportedOutcome> find_outcome(store::Session& session, base::RunId run, int attempt) {
+  std::optional<model::ReportedOutcome> found;
+  session.query(Sql::attempt_reported, {{"run", run.number()}, {"attempt", attempt}},
+                [&](const Row& row) { found = read_outcome(row, 0); });
+  return found;
+}
+
+int count_limited(store::Session& session, base::RunId run) {
+  return static_cast<int>(session.query_number(Sql::attempts_limited, {{"run", run.number()}}));
+}
+
 bool record_news(Transaction& transaction, base::RunId run, const AttemptClaim& claim, const AttemptNews& news) {
   if (find_epoch(transaction.session(), run, claim.attempt) != claim.epoch) return false;
   transaction.session().write(Sql::attempt_progress, {{"out_offset", news.out_offset},
@@ -100,15 +136,14 @@ bool record_news(Transaction& transaction, base::RunId run, const AttemptClaim& 
   const auto last_output = text_of(news.last_output_at);
   const auto last_heartbeat = text_of(news.last_heartbeat_at);
   const auto progress = encoded(news.progress);
-  const auto usage = encoded(news.usage);
   const auto tool_errors = encoded(news.tool_errors);
-  const bool is_told = last_output || last_heartbeat || news.last_error || progress || usage || tool_errors;
+  if (news.added_usage) add_run_usage(transaction, run, *news.added_usage);
+  const bool is_told = last_output || last_heartbeat || news.last_error || progress || tool_errors;
   if (!is_told) return true;
   transaction.session().write(Sql::run_progress, {{"last_output_at", last_output},
                                                   {"last_heartbeat_at", last_heartbeat},
                                                   {"last_error", news.last_error},
                                                   {"progress", progress},
-                                                  {"usage", usage},
                                                   {"tool_errors", tool_errors},
                                                   {"run", run.number()}});
   return true;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ledger/runs.h"
+#include "model/reported_outcome.h"
 
 // Live attempts: what the next daemon must know about them (RUN-13), and what their output reported.
 namespace reeve::ledger {
@@ -23,6 +24,8 @@ struct LiveAttempt {
   std::optional<std::int64_t> time_left_ms;
   // As stored by record_ending().
   std::optional<std::string> ending;
+  // As stored by record_outcome().
+  std::optional<model::ReportedOutcome> reported;
 };
 
 // All unfinished attempts, of every host.
@@ -45,6 +48,14 @@ void rehost_attempt(Transaction& transaction, base::RunId run, int attempt, std:
 // is no longer current.
 bool record_ending(Transaction& transaction, base::RunId run, const AttemptClaim& claim, const std::string& ending);
 
+// RUN-18: stores what the attempt reported about its end, where it takes effect; of several reports, the one that
+// matters most (engine::outweighs), without an implausible time. False if the claim is no longer current.
+bool record_outcome(Transaction& transaction, base::RunId run, const AttemptClaim& claim,
+                    const model::ReportedOutcome& reported);
+std::optional<model::ReportedOutcome> find_outcome(store::Session& session, base::RunId run, int attempt);
+// How many attempts up to the run's last one reported a usage limit, without another one in between.
+int count_limited(store::Session& session, base::RunId run);
+
 // What an attempt's output reported, and up to which offset it was read: stored together, so that nothing is counted
 // twice.
 struct AttemptNews {
@@ -57,8 +68,8 @@ struct AttemptNews {
   std::optional<base::WallTime> last_heartbeat_at = {};
   std::optional<std::string> last_error = {};
   std::optional<model::Progress> progress = {};
-  // Totals so far.
-  std::optional<model::Usage> usage = {};
+  // To be added to the run's: what no earlier write contained.
+  std::optional<model::Usage> added_usage = {};
   std::optional<std::vector<model::ToolError>> tool_errors = {};
 };
 // False if the claim is no longer current: nothing was stored.

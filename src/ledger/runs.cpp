@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "json/describe.h"
+#include "json/encode.h"
 #include "ledger/approvals.h"
 #include "ledger/run_questions.h"
 #include "ledger/tool_calls.h"
@@ -33,6 +34,7 @@ void tell_run(Transaction& transaction, const model::Run& run) {
   data.set("exit_code", json::to_value(run.exit_code));
   data.set("project", json::to_value(store::path_of(run.project)));
   if (run.paused_at) data.set("paused_at", json::to_value(run.paused_at));
+  if (run.not_before) data.set("not_before", json::to_value(run.not_before));
   EventFacts facts{.status = run.status, .execution = run.execution_id};
   const bool has_failed = is_final(run.status) && run.status != RunStatus::completed;
   if (has_failed && run.last_error) data.set("last_error", Value::string(*run.last_error));
@@ -66,6 +68,7 @@ void write_move(Transaction& transaction, store::RunRow& row, const RunMove& mov
   run.reason = move.reason;
   run.outcome = move.outcome;
   run.exit_code = move.exit_code;
+  run.not_before = move.not_before;
   run.attempt = attempt;
   if (move.last_error) run.last_error = move.last_error;
   if (move.to == RunStatus::running && !run.started_at) run.started_at = transaction.now();
@@ -119,6 +122,18 @@ void close_questions(Transaction& transaction, const model::Run& run, int attemp
     if (asked) close_question(transaction, *asked, {.reason = reason});
   }
   void_grants(transaction, run.tool_run_id, reason);
+}
+
+// AGT-5
+void record_ungated(Transaction& transaction, const model::Run& run) {
+  Value data = Value::object();
+  data.set("tool_run_id", Value::string(run.tool_run_id.text()));
+  data.set("attempt", Value::integer(run.attempt));
+  data.set("tool", Value::string(run.tool_name));
+  data.set("execution_id", json::to_value(run.execution_id));
+  data.set("node_id", json::to_value(run.node_id));
+  data.set("reason", json::to_value(run.reason));
+  transaction.record(model::AuditKind::tool_call_ungated, "reeve", data);
 }
 
 void insert_attempt(Transaction& transaction, base::RunId id, int attempt, const AttemptStart& start) {
@@ -206,8 +221,29 @@ std::optional<model::Run> move_run(Transaction& transaction, base::RunId id, con
   }
   if (is_over) close_questions(transaction, row.run, row.run.attempt, "the run that asked has ended");
   // A run that goes back to the queue has no process that could receive an answer.
-  if (move.to == RunStatus::queued) leave_calls(transaction, row.run, row.run.attempt, false);
+  if (move.to == RunStatus::queued) {
+    close_questions(transaction, row.run, row.run.attempt, "the attempt that asked has ended");
+  }
+  if (is_over && move.outcome == model::Outcome::ungated) record_ungated(transaction, row.run);
   return row.run;
+}
+
+void add_run_usage(Transaction& transaction, base::RunId id, const model::Usage& more) {
+  model::Run run = lock_run(transaction, id).run;
+  model::add_usage(run.usage, more);
+  const std::string usage = json::encode(json::to_value(*run.usage));
+  transaction.session().write(Sql::run_usage, {{"usage", usage}, {"run", id.number()}});
+}
+
+std::vector<LimitedRun> find_limited_runs(Transaction& transaction, const std::string& host) {
+  std::vector<LimitedRun> found;
+  transaction.session().query(Sql::runs_limited, {{"host", host}}, [&](const Row& row) {
+    found.push_back({.run = base::RunId(row.integer(0)),
+                     .not_before = row.time(1),
+                     .priority = static_cast<int>(row.integer(2)),
+                     .is_paced = row.integer(3) != 0});
+  });
+  return found;
 }
 
 bool warn_of_run(Transaction& transaction, base::RunId id, const AttemptClaim& claim, const std::string& reason) {

@@ -80,6 +80,20 @@ struct KeeperIdentity {
   std::int64_t started = 0;
 };
 
+// Adds to the run's usage; sends no event.
+void add_run_usage(Transaction& transaction, base::RunId id, const model::Usage& more);
+
+// RUN-18: a run that reached a usage limit and waits in the queue until `not_before`.
+struct LimitedRun {
+  base::RunId run{0};
+  base::WallTime not_before;
+  int priority = 0;
+  // It obeys `max_parallel_runs` when it continues (RUN-14).
+  bool is_paced = false;
+};
+// Those whose last attempt was on that host, in order.
+std::vector<LimitedRun> find_limited_runs(Transaction& transaction, const std::string& host);
+
 // Sends a warning event about a run without changing its status (RUN-5). False if the claim is no longer current.
 bool warn_of_run(Transaction& transaction, base::RunId id, const AttemptClaim& claim, const std::string& reason);
 

@@ -21,6 +21,8 @@ enum class AuditKind {
   question_refused,
   // A tool call was allowed or denied without a person (TOOL-7); rules that deny are `policy_denied`.
   tool_call_decided,
+  // An agent made a call past the gate, and its run ended for that (AGT-5).
+  tool_call_ungated,
   // Standing grants (TOOL-8).
   grant_created,
   grant_revoked,
@@ -33,7 +35,8 @@ enum class AuditKind {
 };
 REEVE_DESCRIBE_ENUM(AuditKind, approval_requested, approval_granted, approval_rejected, approval_expired, approval_used,
                     approval_voided, decision_refused, outside_update_voided, policy_denied, question_refused,
-                    tool_call_decided, grant_created, grant_revoked, token_created, token_revoked, sign_in, imported)
+                    tool_call_decided, tool_call_ungated, grant_created, grant_revoked, token_created, token_revoked,
+                    sign_in, imported)
 
 // Progress of a run attempt (DESIGN's spawn protocol): `assigned` to a keeper, `spawned`: it may have started, `ended`.
 enum class AttemptState { assigned, spawned, ended };

@@ -36,7 +36,7 @@ TEST(Record, run_has_the_specified_fields) {
             words("tool_run_id project tool_name execution_id node_id agent_id status reason outcome exit_code attempt "
                   "argv cwd "
                   "started_at completed_at duration_ms last_output_at last_heartbeat_at last_error progress usage "
-                  "tool_errors metadata paused_at seen_at"));
+                  "tool_errors metadata paused_at seen_at not_before"));
 }
 
 TEST(Record, approval_has_the_specified_fields) {

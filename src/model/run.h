@@ -24,8 +24,8 @@ bool can_move(RunStatus from, RunStatus to) noexcept;
 bool is_final(RunStatus status) noexcept;
 
 // Details beyond the status (RUN-18).
-enum class Outcome { denied, asked, no_change, limited, did_not_exit };
-REEVE_DESCRIBE_ENUM(Outcome, denied, asked, no_change, limited, did_not_exit)
+enum class Outcome { denied, asked, no_change, limited, did_not_exit, ungated, not_logged_in };
+REEVE_DESCRIBE_ENUM(Outcome, denied, asked, no_change, limited, did_not_exit, ungated, not_logged_in)
 
 // `stdout` and `stderr` in the log; both names are C macros.
 enum class Stream { out, err };
@@ -98,6 +98,8 @@ struct Usage {
   friend bool operator==(const Usage&, const Usage&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Usage, (), (input_tokens, output_tokens, cost_usd))
+// Bounded, so that no sum of reports overflows.
+void add_usage(std::optional<Usage>& total, const Usage& more);
 
 struct ToolError {
   // The tool that the agent called, as far as it is known (TOOL-6).
@@ -136,11 +138,14 @@ struct Run {
   std::optional<base::WallTime> paused_at;
   // A person dismissed its failure.
   std::optional<base::WallTime> seen_at;
+  // A queued run that reached a usage limit continues then (RUN-18).
+  std::optional<base::WallTime> not_before;
   friend bool operator==(const Run&, const Run&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Run, (),
                       (tool_run_id, project, tool_name, execution_id, node_id, agent_id, status, reason, outcome,
                        exit_code, attempt, argv, cwd, started_at, completed_at, duration_ms, last_output_at,
-                       last_heartbeat_at, last_error, progress, usage, tool_errors, metadata, paused_at, seen_at))
+                       last_heartbeat_at, last_error, progress, usage, tool_errors, metadata, paused_at, seen_at,
+                       not_before))
 
 }  // namespace reeve::model

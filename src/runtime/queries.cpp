@@ -342,6 +342,19 @@ void Queries::list_calls(const store::CallFilter& filter, Done<std::vector<model
       std::move(done));
 }
 
+void Queries::find_last_session(base::RunId run, Done<std::optional<model::AgentSession>> done) const {
+  ask_store(
+      ledger_, loop_, [run](Transaction& transaction) { return store::find_last_session(transaction.session(), run); },
+      std::move(done));
+}
+
+void Queries::list_sessions(const store::SessionFilter& filter, Done<std::vector<store::SessionRow>> done) const {
+  ask_store(
+      ledger_, loop_,
+      [filter](Transaction& transaction) { return store::list_all_sessions(transaction.session(), filter); },
+      std::move(done));
+}
+
 void Queries::get_grant(base::GrantId id, Done<model::Grant> done) const {
   ask_store(
       ledger_, loop_,

@@ -13,6 +13,7 @@
 #include "model/task.h"
 #include "runtime/loop/loop.h"
 #include "runtime/runs/idempotency.h"
+#include "store/agent_sessions.h"
 #include "store/approvals.h"
 #include "store/executions.h"
 #include "store/patches.h"
@@ -122,6 +123,8 @@ class Queries {
   void get_call(base::CallId id, Done<model::ToolCall> done) const;
   void find_run_of_call(base::CallId id, Done<std::optional<base::RunId>> done) const;
   void list_calls(const store::CallFilter& filter, Done<std::vector<model::ToolCall>> done) const;
+  void find_last_session(base::RunId run, Done<std::optional<model::AgentSession>> done) const;
+  void list_sessions(const store::SessionFilter& filter, Done<std::vector<store::SessionRow>> done) const;
   void get_grant(base::GrantId id, Done<model::Grant> done) const;
   void list_grants(const store::GrantFilter& filter, Done<std::vector<model::Grant>> done) const;
 

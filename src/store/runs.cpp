@@ -52,6 +52,7 @@ RunRow read_run(const Row& row) {
   run.project = find_project(row, 23);
   run.paused_at = row.find_time(24);
   run.seen_at = row.find_time(25);
+  run.not_before = row.find_time(26);
   return result;
 }
 

@@ -209,19 +209,4 @@ std::vector<model::Grant> list_grants(Session& session, const GrantFilter& filte
   return found;
 }
 
-std::vector<model::AgentSession> list_sessions(Session& session, base::RunId run) {
-  std::vector<model::AgentSession> found;
-  session.query(Sql::agent_sessions_of_run, {{"run", run.number()}}, [&](const Row& row) {
-    found.push_back({.session_id = std::string(row.text(0)),
-                     .agent = std::string(row.text(1)),
-                     .version = row.find_text(2),
-                     .model = row.find_text(3),
-                     .first_attempt = static_cast<int>(row.integer(4)),
-                     .last_attempt = static_cast<int>(row.integer(5)),
-                     .started_at = row.time(6),
-                     .last_seen_at = row.time(7)});
-  });
-  return found;
-}
-
 }  // namespace reeve::store

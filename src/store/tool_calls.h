@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "model/agent_session.h"
 #include "model/grant.h"
 #include "model/tool_call.h"
 #include "store/session.h"
@@ -57,8 +56,5 @@ std::optional<model::Grant> find_grant(Session& session, base::GrantId id);
 model::Grant read_grant(const Row& row);
 // The store assigns the id.
 base::GrantId insert_grant(Session& session, const model::Grant& grant);
-
-// The oldest first.
-std::vector<model::AgentSession> list_sessions(Session& session, base::RunId run);
 
 }  // namespace reeve::store

@@ -300,6 +300,8 @@ class OverviewRows {
     const bool is_needy = group != RunStatus::running && group != RunStatus::queued;
     for (const News& news : parts_) {
       for (const Run& run : news.runs) {
+        // It continues by itself.
+        if (group == RunStatus::queued && run.not_before) add(needy_row(run, now_), news, run.project);
         if (!is_needy || group_of(run) != group || is_paused(run) || waits_for(run, news.approvals)) continue;
         add(needy_row(run, now_), news, run.project);
         if (next_.empty()) next_ = rows_.back().hint;

@@ -85,6 +85,13 @@ std::string moment_text(const std::optional<WallTime>& moment, const std::option
              : base::format_time(*moment);
 }
 
+// "at 17:11 (in 2h)"
+std::string continuation_text(WallTime not_before, const std::optional<WallTime>& now) {
+  if (!now) return base::format_time(not_before);
+  if (not_before <= *now) return "now";
+  return fmt::format("at {} (in {})", clock_text(not_before, *now), age_text(not_before - *now));
+}
+
 // "45.2 MiB"
 std::string memory_text(std::int64_t bytes) {
   constexpr double mebibyte = 1024.0 * 1024.0;
@@ -107,9 +114,16 @@ std::string run_note(const Run& run, WallTime now) {
       return failure_note(run);
     case RunStatus::cancelled:
       return run.reason.value_or("");
+    case RunStatus::queued:
+      return run.not_before ? limit_note(*run.not_before, now) : run.reason.value_or("");
     default:
       return run.progress ? progress_note(*run.progress) : run.reason.value_or("");
   }
+}
+
+std::string limit_note(WallTime not_before, WallTime now) {
+  if (not_before <= now) return "usage limit, continues now";
+  return fmt::format("usage limit, continues at {} (in {})", clock_text(not_before, now), age_text(not_before - now));
 }
 
 std::string command_text(const std::vector<std::string>& argv) {
@@ -181,6 +195,7 @@ std::string run_details(const Run& run, const std::vector<model::Approval>& aske
   line("agent_id", run.agent_id ? run.agent_id->text() : "");
   time("started_at", run.started_at);
   time("paused_at", run.paused_at);
+  if (run.not_before) line(now ? "continues" : "not_before", continuation_text(*run.not_before, now));
   time("completed_at", run.completed_at);
   line(now ? "took" : "duration_ms", duration_of(run, now));
   time("last_output_at", run.last_output_at);

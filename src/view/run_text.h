@@ -16,6 +16,8 @@ namespace reeve::view {
 
 // A note next to the status: "exit 2: 3 errors in src/net.cpp", "no output for 6m12s", "45 % compiling". May be empty.
 std::string run_note(const model::Run& run, base::WallTime now);
+// For a run that reached a usage limit: "usage limit, continues at 17:11 (in 2h)".
+std::string limit_note(base::WallTime not_before, base::WallTime now);
 // The command as given, on one line.
 std::string command_text(const std::vector<std::string>& argv);
 

@@ -127,7 +127,8 @@ TEST_P(StandingGrantsTest, sessions_are_noted_once_and_bounded) {
   const auto note = [&](const std::string& name, int attempt, std::optional<std::string> model) {
     return call([&](Transaction& transaction) {
       return note_session(transaction, run, attempt,
-                          {.session_id = name, .agent = "claude", .model = std::move(model)});
+                          {.session_id = name, .agent = "claude", .model = std::move(model)})
+          .session;
     });
   };
   note("s1", 1, "opus");

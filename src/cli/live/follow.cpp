@@ -14,6 +14,7 @@
 #include "client/refusal.h"
 #include "os/terminal.h"
 #include "os/write.h"
+#include "view/run_text.h"
 #include "view/status.h"
 
 namespace reeve::cli {
@@ -64,10 +65,21 @@ client::RunRecord RunFollower::follow(Until until) {
       continue;
     }
     if (model::is_final(record.run.status)) return record;
+    tell_limit(record.run);
     if (record.run.status != RunStatus::waiting_approval) continue;
     if (until == Until::final_or_waiting) return record;
     client::wait_run(daemon_, id_, Until::final, poll_interval);
   }
+}
+
+// Once for each attempt that reached a usage limit.
+void RunFollower::tell_limit(const model::Run& run) {
+  const bool is_told = told_limit_ >= run.attempt || call_.is_json;
+  if (is_told || run.status != RunStatus::queued || !run.not_before) return;
+  told_limit_ = run.attempt;
+  const std::string id = shown_id(call_, run.tool_run_id.text());
+  const std::string note = view::limit_note(*run.not_before, base::SystemClock().wall_now());
+  print_beside(call_, fmt::format("{}: {}; to end it: reeve cancel {}", id, note, id));
 }
 
 void RunFollower::await_turn(const model::Run& run) {

@@ -24,6 +24,7 @@ class RunFollower {
 
  private:
   void follow_attempt(client::Until until);
+  void tell_limit(const model::Run& run);
   bool write_out(model::Stream stream, std::string_view bytes);
 
   const Call& call_;
@@ -33,6 +34,8 @@ class RunFollower {
   bool has_readers_ = true;
   bool has_lost_reader_ = false;
   int failure_ = 0;
+  // The attempt whose usage limit was told.
+  int told_limit_ = 0;
 };
 
 // "TR-17 waits for its turn", on standard error.

@@ -67,7 +67,7 @@ void NodeExecutor::begin() {
 void NodeExecutor::on_run_changed(const Run& run) {
   if (is_over_ || run.tool_run_id != run_) return;
   const bool was_waiting = is_waiting_;
-  is_waiting_ = run.status == RunStatus::waiting_approval;
+  is_waiting_ = uses_no_slot(run);
   if (is_final(run.status)) return on_run_end(run);
   if (was_waiting != is_waiting_) report_change();
 }
@@ -190,9 +190,11 @@ void NodeExecutor::on_run_end(const Run& run) {
 void NodeExecutor::on_task_end(const Run& run) {
   task_run_ = run;
   if (run.status == RunStatus::completed) return collect();
-  // A person has refused or not answered; a retry would not be an answer.
-  const bool is_refused =
-      run.status == RunStatus::cancelled || run.outcome == model::Outcome::denied || run.reason == "approval expired";
+  // A person has refused or not answered; a retry would not be an answer. An agent that passes the gate, or is not
+  // logged in, would do so again.
+  const bool is_refused = run.status == RunStatus::cancelled || run.outcome == model::Outcome::denied ||
+                          run.outcome == model::Outcome::ungated || run.outcome == model::Outcome::not_logged_in ||
+                          run.reason == "approval expired";
   fail(
       Failure{.error = describe_failure(run),
               .kind = run.status == RunStatus::failed_timeout ? model::RetryOn::failed_timeout : model::RetryOn::failed,

@@ -65,6 +65,10 @@ class NodeExecutor : public std::enable_shared_from_this<NodeExecutor> {
   bool is_over() const noexcept { return is_over_; }
   // Whether it counts towards max_parallel_runs. Work that waits for a person (RUN-14) or for its working folder does
   // not.
+  // A run that waits for a person, or for the end of a usage limit, uses no slot.
+  static bool uses_no_slot(const model::Run& run) noexcept {
+    return run.status == model::RunStatus::waiting_approval || run.status == model::RunStatus::queued;
+  }
   bool is_busy() const noexcept { return !is_over_ && !is_waiting_ && !is_preparing_; }
   // Its worktree is being created or set up, or is held by another task.
   bool is_preparing() const noexcept { return !is_over_ && is_preparing_; }

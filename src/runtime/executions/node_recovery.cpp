@@ -60,7 +60,7 @@ void NodeExecutor::resume(const std::vector<Run>& runs) {
   folder_ = moved_folder_.value_or(last_task->cwd);
   if (is_final(last_task->status)) return on_task_end(*last_task);
   run_ = last_task->tool_run_id;
-  is_waiting_ = last_task->status == RunStatus::waiting_approval;
+  is_waiting_ = uses_no_slot(*last_task);
   report_change();
 }
 

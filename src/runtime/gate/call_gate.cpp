@@ -118,6 +118,20 @@ struct CallGate::Matter {
 
 namespace {
 
+model::AgentSession make_session(const wire::SessionReport& report) {
+  model::AgentSession session{
+      .session_id = report.session_id, .agent = report.agent, .version = report.version, .model = report.model};
+  if (!report.usage) return session;
+  const wire::SessionUsage usage = bound_usage(*report.usage);
+  session.input_tokens = usage.input_tokens;
+  session.output_tokens = usage.output_tokens;
+  session.cached_tokens = usage.cached_tokens;
+  session.cost_usd = usage.cost_usd;
+  session.context_used = usage.context_used;
+  session.context_size = usage.context_size;
+  return session;
+}
+
 model::ToolCall make_record(const wire::CallRequest& request, const std::string& cwd, base::Value arguments,
                             const HideSecrets& hide) {
   model::ToolCall record;
@@ -353,12 +367,13 @@ void CallGate::note_session(base::RunId run, const wire::SessionReport& report,
   ask_store(
       context_.ledger, context_.loop,
       [run, attempt, report](Transaction& transaction) {
-        ledger::note_session(
-            transaction, run, attempt,
-            {.session_id = report.session_id, .agent = report.agent, .version = report.version, .model = report.model});
+        return ledger::note_session(transaction, run, attempt, make_session(report)).added;
       },
-      [done = std::move(done)](const std::expected<void, Error>& stored) {
-        done(stored ? std::nullopt : std::optional(stored.error()));
+      [this, run, attempt, done = std::move(done)](const std::expected<std::optional<model::Usage>, Error>& added) {
+        if (!added) return done(added.error());
+        LiveRun* live = supervisor_.find(run);
+        if (live != nullptr && live->claim().attempt == attempt && *added) live->on_usage_stored(**added);
+        done(std::nullopt);
       });
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/gate/call_request.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <optional>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "json/encode.h"
+#include "runtime/output/tool_line.h"
 
 namespace reeve::runtime {
 
@@ -49,6 +51,13 @@ std::string normal_folder(const std::string& folder) {
   return normal;
 }
 
+void check_usage(const wire::SessionUsage& usage) {
+  const bool is_counted = usage.input_tokens >= 0 && usage.output_tokens >= 0 && usage.cached_tokens >= 0 &&
+                          usage.context_used.value_or(0) >= 0 && usage.context_size.value_or(0) >= 0;
+  const double cost = usage.cost_usd.value_or(0);
+  if (!is_counted || !std::isfinite(cost) || cost < 0) refuse("`usage` has a number that is negative or not finite");
+}
+
 }  // namespace
 
 void check_call(const wire::CallRequest& request) {
@@ -76,6 +85,19 @@ void check_session(const wire::SessionReport& report) {
   check_word("agent", report.agent, base::limits::name_bytes);
   if (report.version) check_word("version", *report.version, base::limits::name_bytes);
   if (report.model) check_word("model", *report.model, base::limits::name_bytes);
+  if (report.usage) check_usage(*report.usage);
+}
+
+wire::SessionUsage bound_usage(const wire::SessionUsage& usage) {
+  const auto bound = [](std::int64_t tokens) { return std::min(tokens, limits::tokens); };
+  wire::SessionUsage bounded = usage;
+  bounded.input_tokens = bound(usage.input_tokens);
+  bounded.output_tokens = bound(usage.output_tokens);
+  bounded.cached_tokens = bound(usage.cached_tokens);
+  if (usage.cost_usd) bounded.cost_usd = std::min(*usage.cost_usd, limits::cost_usd);
+  if (usage.context_used) bounded.context_used = bound(*usage.context_used);
+  if (usage.context_size) bounded.context_size = bound(*usage.context_size);
+  return bounded;
 }
 
 engine::NamedCall name_request(const wire::CallRequest& request, const std::string& cwd) {

@@ -16,6 +16,8 @@ inline constexpr std::size_t max_call_bytes = 4 * 1024 * 1024;
 // that are not an object, a folder that is not absolute, a dialect that nobody speaks.
 void check_call(const wire::CallRequest& request);
 void check_session(const wire::SessionReport& report);
+// Implausibly large totals count as the limits of a usage report.
+wire::SessionUsage bound_usage(const wire::SessionUsage& usage);
 
 // Tool and arguments with Reeve's names; `cwd` is the folder that relative paths belong to.
 engine::NamedCall name_request(const wire::CallRequest& request, const std::string& cwd);

@@ -11,14 +11,6 @@ namespace {
 constexpr std::size_t max_tool_errors = 100;
 constexpr std::size_t max_questions = 64;
 
-void add_usage(model::Run& run, const model::Usage& reported) {
-  model::Usage total = run.usage.value_or(model::Usage{});
-  total.input_tokens += reported.input_tokens;
-  total.output_tokens += reported.output_tokens;
-  if (reported.cost_usd) total.cost_usd = total.cost_usd.value_or(0) + *reported.cost_usd;
-  run.usage = total;
-}
-
 }  // namespace
 
 AttemptNews::AttemptNews(const Start& start) : may_ask_(start.may_ask), has_failure_marker_(start.has_failure_marker) {
@@ -38,8 +30,8 @@ engine::OutputRead AttemptNews::merge(OutputBatch batch, model::Run& run, base::
   if (batch.has_failure_marker) has_failure_marker_ = record_.has_failure_marker = true;
   if (batch.progress) record_.progress = batch.progress;
   if (batch.usage) {
-    add_usage(run, *batch.usage);
-    record_.usage = run.usage;
+    model::add_usage(run.usage, *batch.usage);
+    model::add_usage(record_.added_usage, *batch.usage);
   }
   for (const ToolUseError& error : batch.tool_errors) {
     if (run.tool_errors.size() >= max_tool_errors) break;
@@ -53,6 +45,16 @@ engine::OutputRead AttemptNews::merge(OutputBatch batch, model::Run& run, base::
   merge_errors(batch);
   merge_questions(batch);
   return read;
+}
+
+ledger::AttemptNews AttemptNews::take_record() {
+  ledger::AttemptNews taken = record_;
+  record_.added_usage.reset();
+  return taken;
+}
+
+void AttemptNews::return_usage(const std::optional<model::Usage>& usage) {
+  if (usage) model::add_usage(record_.added_usage, *usage);
 }
 
 // RUN-7: an error event takes precedence over a line that looks like one.

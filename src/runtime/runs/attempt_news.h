@@ -30,6 +30,9 @@ class AttemptNews {
 
   // To be stored; the deadline is the caller's.
   const ledger::AttemptNews& record() const noexcept { return record_; }
+  // The same, for a write that contains the usage that no earlier one did. A write that fails returns it.
+  ledger::AttemptNews take_record();
+  void return_usage(const std::optional<model::Usage>& usage);
   bool has_failure_marker() const noexcept { return has_failure_marker_; }
   // For `last_error` if nothing else was reported (RUN-7).
   std::optional<std::string> find_fallback_error(const model::Run& run) const;

@@ -113,11 +113,16 @@ class LiveRun {
 
   void on_output(OutputBatch batch);
 
+  using Done = std::function<void(std::expected<model::Run, base::Error>)>;
   // APR-1. Errors: `approval.one_at_a_time` (APR-9), `run.not_running`.
   using AskDone = std::function<void(std::expected<model::Approval, base::Error>)>;
   void ask(const Question& question, AskDone done);
   // Handles an event as if the tool had printed it; questions go through ask().
   void on_tool_event(const ToolEvent& event);
+  // RUN-18: what the tool says about its end takes effect there; answered when it is stored. Errors: `run.not_running`.
+  void report_outcome(model::ReportedOutcome reported, Done done);
+  // A session's usage was added to the run's, and that is stored (AGT-4).
+  void on_usage_stored(const model::Usage& added) { model::add_usage(start_.record.usage, added); }
   // The tool has read this answer on its socket, so it is not restarted for it (APR-5).
   void on_answer_read(const model::Approval& approval);
   // Its question was answered, and the decision is stored.
@@ -145,7 +150,6 @@ class LiveRun {
   std::optional<std::int64_t> time_left_ms() const;
 
   // Ends the run. The reason is stored first. With a `grace` of 0, the tree is killed at once.
-  using Done = std::function<void(std::expected<model::Run, base::Error>)>;
   void end(model::RunEnding ending, base::Milliseconds grace, Done done);
   // A person pauses it or lets it continue, or changes its limits: answered when that is stored. Errors:
   // `run.not_running`, `run.keeper_too_old`, `run.limit_passed`.
@@ -233,7 +237,7 @@ class LiveRun {
   void store_pausing(ledger::RunPausing pausing);
   base::Error not_running() const;
 
-  ledger::AttemptNews unstored_news() const;
+  ledger::AttemptNews take_news();
   ledger::QuestionFrame make_frame(bool with_digest) const;
   model::Approval make_approval(const Question& question) const;
   std::string read_tail(std::uint64_t position) const;

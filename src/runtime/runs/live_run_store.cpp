@@ -1,5 +1,7 @@
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "engine/run_exit.h"
 #include "runtime/loop/store_task.h"
 #include "runtime/runs/live_run.h"
@@ -42,8 +44,8 @@ struct StoredNews {
 
 }  // namespace
 
-ledger::AttemptNews LiveRun::unstored_news() const {
-  ledger::AttemptNews news = news_.record();
+ledger::AttemptNews LiveRun::take_news() {
+  ledger::AttemptNews news = news_.take_record();
   if (const auto& deadline = state_.news.deadline) {
     news.deadline_ms = std::chrono::duration_cast<base::Milliseconds>(deadline->time_since_epoch()).count();
   }
@@ -60,7 +62,7 @@ void LiveRun::perform(const engine::StoreNews&) {
     printed.first = {.claim = claim(), .approval = make_approval(first), .time_left_ms = time_left_ms()};
     printed.expires_in = first.expires_in;
   }
-  const ledger::AttemptNews news = unstored_news();
+  const ledger::AttemptNews news = take_news();
   ask_store(
       context_.ledger, context_.loop,
       [id, claim = claim(), news, printed](ledger::Transaction& transaction) -> StoredNews {
@@ -71,7 +73,10 @@ void LiveRun::perform(const engine::StoreNews&) {
        count = printed.count, dropped = printed.dropped](std::expected<StoredNews, Error> stored) {
         if (alive.expired()) return;
         engine::NewsStored event{.is_stored = stored && stored->is_stored, .position = position, .deadline = deadline};
-        if (!event.is_stored) return handle(event);
+        if (!event.is_stored) {
+          news_.return_usage(news.added_usage);
+          return handle(event);
+        }
         if (count > 0) news_.forget_questions(count, dropped);
         context_.log.stored(record().tool_run_id, position);
         apply_news(news, start_.record);
@@ -110,9 +115,10 @@ void LiveRun::perform(const engine::StoreEnd&) {
     StoredEnd end = {};
     ledger::Asked asked = {};
   };
+  const ledger::AttemptNews news = take_news();
   ask_store(
       context_.ledger, context_.loop,
-      [end, news = unstored_news(), printed, command = record().argv.empty() ? start_.plan.tool : record().argv.front(),
+      [end, news, printed, command = record().argv.empty() ? start_.plan.tool : record().argv.front(),
        cwd = start_.plan.cwd, is_given_up,
        &clock = context_.clock](ledger::Transaction& transaction) mutable -> Stored {
         if (!ledger::record_news(transaction, end.run, end.claim, news)) return {};
@@ -123,8 +129,9 @@ void LiveRun::perform(const engine::StoreEnd&) {
         stored.end = store_attempt_end(transaction, end, printed.frame, command, cwd);
         return stored;
       },
-      [this, alive = std::weak_ptr(alive_), is_given_up](std::expected<Stored, Error> stored) {
+      [this, alive = std::weak_ptr(alive_), is_given_up, used = news.added_usage](std::expected<Stored, Error> stored) {
         if (alive.expired()) return;
+        if (!stored) news_.return_usage(used);
         handle(engine::EndStored{.is_stored = stored.has_value()});
         if (!stored) return;
         if (is_given_up) return report_(GivenUp{});
@@ -139,6 +146,24 @@ void LiveRun::perform(const engine::StoreEnd&) {
         if (stored->end.granted) report_(Granted{*stored->end.granted});
         if (stored->end.is_released) report_(Released{});
         report_(Over{});
+      });
+}
+
+void LiveRun::report_outcome(model::ReportedOutcome reported, Done done) {
+  reported.reason = hide(reported.reason);
+  ask_store(
+      context_.ledger, context_.loop,
+      [id = record().tool_run_id, claim = claim(), reported](ledger::Transaction& transaction) {
+        return ledger::record_outcome(transaction, id, claim, reported);
+      },
+      [this, alive = std::weak_ptr(alive_), id = record().tool_run_id, done](std::expected<bool, Error> stored) {
+        if (!stored) return done(std::unexpected(stored.error()));
+        if (alive.expired() || !*stored) {
+          return done(std::unexpected(
+              Error(base::ErrorCode::run_not_running, fmt::format("the attempt of {} has ended", id.text()))));
+        }
+        on_tool_event(Heartbeat{});
+        done(record());
       });
 }
 

@@ -82,12 +82,19 @@ void Supervisor::enqueue(RunPlan plan, StartTerms terms, RunAnswer answer) {
 
 // RUN-13: continues the queue of the previous daemon in the same order.
 void Supervisor::restore_queue(std::function<void()> done) {
+  struct Queue {
+    std::vector<ledger::QueuedRun> queued;
+    std::vector<ledger::LimitedRun> limited;
+  };
   ask_store(
       context_.ledger, context_.loop,
-      [host = context_.host](ledger::Transaction& transaction) { return ledger::find_queued_runs(transaction, host); },
-      [this, done](std::expected<std::vector<ledger::QueuedRun>, Error> found) {
+      [host = context_.host](ledger::Transaction& transaction) -> Queue {
+        return {ledger::find_queued_runs(transaction, host), ledger::find_limited_runs(transaction, host)};
+      },
+      [this, done](std::expected<Queue, Error> found) {
         if (!found) throw found.error();
-        for (const ledger::QueuedRun& one : *found) {
+        restore_limited(found->limited);
+        for (const ledger::QueuedRun& one : found->queued) {
           if (one.status != model::RunStatus::queued) {
             queue_.add_started(one.run, one.status);
             continue;
@@ -102,7 +109,7 @@ void Supervisor::restore_queue(std::function<void()> done) {
 
 void Supervisor::begin_queue() {
   has_begun_queue_ = true;
-  start_queued();
+  continue_limited();
 }
 
 void Supervisor::start_queued() {
@@ -115,10 +122,15 @@ void Supervisor::start_queued() {
 }
 
 void Supervisor::start_taken(base::RunId run) {
-  if (context_.refusal) return retry_taken(run);
+  // The attempt that reached a usage limit is not forgotten yet.
+  if (context_.refusal || find(run) != nullptr) return retry_taken(run);
   auto launch = read_launch(run_folder(context_, run));
   if (!launch.plan && launch.is_out_of_reach) return retry_taken(run);
   if (!launch.plan) return fail_taken(run, "its launch file is gone; start a new run");
+  // APR-5: the standard input belongs to the launch, and each attempt reads it from its beginning.
+  const bool is_next = limited_.contains(run);
+  const auto refusal = is_next && launch.plan->has_stdin ? stdin_.find_rerun_refusal(run) : std::nullopt;
+  if (refusal) return fail_taken(run, "it cannot be started again: " + *refusal);
   auto shared = std::make_shared<RunPlan>(std::move(*launch.plan));
   take_keeper([this, run, shared](std::expected<IdleKeeper, Error> keeper) {
     if (keeper) return start_taken_with(run, std::move(*shared), std::move(*keeper));
@@ -133,6 +145,11 @@ void Supervisor::start_taken_with(base::RunId run, RunPlan plan, IdleKeeper keep
   const ledger::AttemptStart start = make_attempt(keeper.identity, deadline);
   auto kept = std::make_shared<IdleKeeper>(std::move(keeper));
   auto shared = std::make_shared<const RunPlan>(std::move(plan));
+  // The folder of a first attempt was made with the run (RUN-18).
+  const auto folder = limited_.contains(run) ? std::optional(run_folder(context_, run)) : std::nullopt;
+  const auto draft = [folder, nonce = start.nonce] {
+    if (folder) draft_attempt(*folder, nonce);
+  };
   const auto begin = [run, start](ledger::Transaction& transaction) -> std::optional<Run> {
     const auto row = store::find_run(transaction.session(), run);
     // Cancelled meanwhile.
@@ -140,13 +157,22 @@ void Supervisor::start_taken_with(base::RunId run, RunPlan plan, IdleKeeper keep
     ledger::begin_attempt(transaction, run, start);
     return store::find_run(transaction.session(), run).value().run;
   };
-  ask_store(context_.ledger, context_.loop, begin,
+  const auto settle = [folder, nonce = start.nonce](const std::expected<std::optional<Run>, Error>& begun) {
+    if (!folder) return;
+    if (begun && *begun) {
+      name_attempt(*folder, nonce, (*begun)->attempt);
+    } else if (begun || !begun.error().is(ErrorCode::store_unknown_outcome)) {
+      drop_draft(*folder, nonce);
+    }
+  };
+  ask_store(context_.ledger, context_.loop, StoreSteps{.before = draft, .work = begin, .after = settle},
             [this, run, kept, shared, start, deadline](std::expected<std::optional<Run>, Error> begun) {
               if (!begun) {
                 throw_if_unknown(begun.error());
                 return retry_taken(run);
               }
               if (!*begun) {
+                limited_.erase(run);
                 if (queue_.on_status(run, model::RunStatus::cancelled)) context_.inbox.post(SlotsFreed{});
                 return finish_taking(run, std::unexpected(Error(ErrorCode::run_not_running,
                                                                 fmt::format("{} was cancelled", run.text()))));
@@ -160,6 +186,8 @@ void Supervisor::start_taken_with(base::RunId run, RunPlan plan, IdleKeeper keep
                                    .keeper_pid = static_cast<pid_t>(kept->identity.pid),
                                    .deadline = deadline});
               live.begin(std::move(kept->link));
+              // From now on its node has the slot.
+              if (record.node_id) queue_.remove(run);
               finish_taking(run, record);
               tell_changed(record);
               tell_followers(run);

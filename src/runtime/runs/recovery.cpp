@@ -351,8 +351,9 @@ void Supervisor::interrupt(Found found, std::function<void()> done) {
   // Asking would be pointless.
   const auto refusal = plan && plan->has_stdin ? stdin_.find_rerun_refusal(found.attempt.run) : std::nullopt;
   if (refusal) policy = model::OnInterrupted::fail;
-  // Its node fails as well, and sets its changes aside.
-  if (policy == model::OnInterrupted::fail) {
+  // Its node fails as well, and sets its changes aside; or the attempt had ended its work, and the next one continues
+  // with its changes (RUN-18).
+  if (policy == model::OnInterrupted::fail || found.attempt.reported) {
     return settle_interruption(std::move(found), std::move(plan), policy, std::move(done));
   }
   const auto go_on = [this, found, plan, policy, done](const std::optional<Error>& error) {
@@ -369,7 +370,8 @@ void Supervisor::interrupt(Found found, std::function<void()> done) {
 void Supervisor::settle_interruption(Found found, std::optional<RunPlan> plan, model::OnInterrupted policy,
                                      std::function<void()> done) {
   // What a person paused does not start again by itself.
-  const bool may_rerun = found.attempt.claim.attempt <= max_reruns && !found.record.paused_at;
+  const bool may_rerun =
+      found.attempt.claim.attempt <= max_reruns && !found.record.paused_at && !found.attempt.reported;
   if (plan && policy == model::OnInterrupted::rerun && may_rerun) {
     rerun(found, std::move(*plan), std::move(done));
     return;
@@ -441,6 +443,7 @@ void Supervisor::finish_ending(Found found, std::function<void()> done) {
     move.reason = ending->reason.empty() ? std::nullopt : std::optional(ending->reason);
     move.outcome = ending->outcome;
   }
+  if (found.attempt.reported) mark_ungated(move, *found.attempt.reported);
   ask_store(
       context_.ledger, context_.loop,
       [run = found.attempt.run, claim = found.attempt.claim, move](ledger::Transaction& transaction) {

@@ -132,6 +132,7 @@ void Supervisor::take_over(const Run& run, RunPlan plan, std::function<void()> d
     bool is_over = false;
     int attempt = 0;
     std::vector<Found> found;
+    std::optional<Run> limited;
   };
   const base::RunId id = run.tool_run_id;
   const std::string runs = context_.folder.runs().string();
@@ -139,7 +140,9 @@ void Supervisor::take_over(const Run& run, RunPlan plan, std::function<void()> d
     const store::RunRow now = ledger::lock_run(transaction, id);
     if (is_final(now.run.status)) return Taken{.is_over = true};
     ledger::rehost_attempt(transaction, id, now.run.attempt, daemon, host);
-    return Taken{.attempt = now.run.attempt, .found = find_attempts(transaction, id)};
+    Taken taken{.attempt = now.run.attempt, .found = find_attempts(transaction, id)};
+    if (now.run.not_before) taken.limited = now.run;
+    return taken;
   };
   ask_store(context_.ledger, context_.loop,
             StoreSteps{.before = [runs, id, plan = std::move(plan)] { write_launch(runs, id, plan); },
@@ -154,6 +157,8 @@ void Supervisor::take_over(const Run& run, RunPlan plan, std::function<void()> d
                 return done();
               }
               if (taken->is_over) clean_up(id);
+              // It continues here when its usage limit ends (RUN-18).
+              if (taken->limited) note_limited(*taken->limited);
               // An attempt that exited with a question has nothing to recover: its answer finds the launch file here.
               if (taken->found.empty()) return done();
               for (Found& one : taken->found) recover_one(std::move(one), done);

@@ -8,8 +8,10 @@
 
 #include "base/text.h"
 #include "engine/run_exit.h"
+#include "engine/usage_limit.h"
 #include "ledger/tool_calls.h"
 #include "os/spawn.h"
+#include "store/agent_sessions.h"
 
 namespace reeve::runtime {
 
@@ -80,7 +82,7 @@ RunMove make_ordinary_move(const AttemptEnd& end, const engine::ExitVerdict& ver
 
 // The move for a tool that was ended externally: by the daemon, for the stored reason, or by its keeper. Nothing if the
 // tool exited on its own.
-std::optional<RunMove> make_forced_move(const AttemptEnd& end) {
+std::optional<RunMove> make_forced_move(const AttemptEnd& end, const std::optional<model::ReportedOutcome>& reported) {
   RunMove move{
       .exit_code = end.record.code, .signal = end.record.signal, .ended_ago = end.ended_ago, .ends_attempt = true};
   switch (end.record.ended_by) {
@@ -93,20 +95,55 @@ std::optional<RunMove> make_forced_move(const AttemptEnd& end) {
       move.to = end.ending->status;
       if (!end.ending->reason.empty()) move.reason = end.ending->reason;
       move.outcome = end.ending->outcome;
-      return move;
+      break;
     case keeper::EndedBy::deadline:
       move.to = RunStatus::failed_timeout;
       move.reason = "timeout";
-      return move;
+      break;
     case keeper::EndedBy::signal:
       move.to = RunStatus::failed;
       move.reason = "its keeper was terminated by a signal";
-      return move;
+      break;
   }
-  return std::nullopt;
+  if (reported) mark_ungated(move, *reported);
+  return move;
+}
+
+std::string find_agent(store::Session& session, const model::Run& run) {
+  const auto last = store::find_last_session(session, run.tool_run_id);
+  return base::visible(last ? last->agent : run.tool_name);
+}
+
+// RUN-18: the attempt is over and its run waits for the end of a usage limit.
+std::optional<model::Run> store_limit(ledger::Transaction& transaction, const model::Run& run,
+                                      const ledger::AttemptClaim& claim, const model::ReportedOutcome& reported,
+                                      RunMove move) {
+  const engine::UsageLimit limit{.resets_at = reported.resets_at,
+                                 .in_row = ledger::count_limited(transaction.session(), run.tool_run_id)};
+  move.to = RunStatus::queued;
+  move.outcome = model::Outcome::limited;
+  move.not_before = engine::find_continuation(limit, transaction.now());
+  move.reason = engine::describe_limit(find_agent(transaction.session(), run), *move.not_before, reported.reason);
+  // RUN-2: only a running run goes back to the queue.
+  if (run.status != RunStatus::running) {
+    ledger::move_run(transaction, run.tool_run_id, {.to = RunStatus::running}, claim);
+  }
+  return ledger::move_run(transaction, run.tool_run_id, move, claim);
 }
 
 }  // namespace
+
+void mark_ungated(ledger::RunMove& move, const model::ReportedOutcome& reported) {
+  if (reported.outcome != model::Outcome::ungated) return;
+  // A person's decision stays visible.
+  if (move.to == RunStatus::cancelled) {
+    move.reason = move.reason ? fmt::format("{}; {}", *move.reason, reported.reason) : reported.reason;
+  } else {
+    move.to = RunStatus::failed;
+    move.reason = reported.reason;
+  }
+  move.outcome = model::Outcome::ungated;
+}
 
 base::Milliseconds time_since_end(const keeper::ExitRecord& record, const base::Clock& clock) {
   if (record.unix_ns <= 0) return base::Milliseconds(0);
@@ -129,7 +166,8 @@ StoredEnd store_attempt_end(ledger::Transaction& transaction, const AttemptEnd& 
   }
   const model::Run run = ledger::lock_run(transaction, end.run).run;
   if (!ledger::is_current(transaction, run, end.claim)) return {};
-  if (const auto forced = make_forced_move(end)) {
+  const auto reported = ledger::find_outcome(transaction.session(), end.run, end.claim.attempt);
+  if (const auto forced = make_forced_move(end, reported)) {
     return {.run = ledger::move_run(transaction, end.run, *forced, end.claim)};
   }
   withdraw_prompts(transaction, end.run);
@@ -138,7 +176,8 @@ StoredEnd store_attempt_end(ledger::Transaction& transaction, const AttemptEnd& 
                              .signal = end.record.signal,
                              .has_failure_marker = end.has_failure_marker,
                              .has_pending_question = asked.is_pending,
-                             .may_ask = end.may_ask};
+                             .may_ask = end.may_ask,
+                             .reported = reported};
   if (asked.answered) process.answer = asked.answered->status;
   const bool releases = engine::releases_calls(process);
   const ledger::CallsLeft calls = ledger::leave_calls(transaction, run, end.claim.attempt, releases);
@@ -146,6 +185,9 @@ StoredEnd store_attempt_end(ledger::Transaction& transaction, const AttemptEnd& 
   const engine::ExitVerdict verdict = engine::classify_exit(process);
   RunMove move = make_ordinary_move(end, verdict);
   if (verdict.question == engine::QuestionFate::denied) move.reason = ledger::describe_denial(*asked.answered);
+  if (verdict.status == RunStatus::queued) {
+    return {.run = store_limit(transaction, run, end.claim, *reported, std::move(move))};
+  }
   StoredEnd stored{.run = ledger::move_run(transaction, end.run, move, end.claim)};
   if (!stored.run) return stored;
   if (verdict.question == engine::QuestionFate::generic) {
@@ -166,9 +208,21 @@ StoredEnd store_interruption(ledger::Transaction& transaction, base::RunId run, 
   if (!ledger::is_current(transaction, lost, claim)) return {};
   withdraw_prompts(transaction, run);
   ledger::leave_calls(transaction, lost, claim.attempt, false);
+  // What it said about its end counts also if the end itself was not seen.
+  const auto reported = ledger::find_outcome(transaction.session(), run, claim.attempt);
+  const bool is_ungated = reported && reported->outcome == model::Outcome::ungated;
+  const bool is_limited = reported && reported->outcome == model::Outcome::limited;
+  if (is_ungated) {
+    RunMove move{.to = RunStatus::failed, .ends_attempt = true};
+    mark_ungated(move, *reported);
+    return {.run = ledger::move_run(transaction, run, move, claim)};
+  }
   const auto before = ledger::find_question_of(transaction.session(), run, claim.attempt);
   // An earlier question goes first: approving it restarts the run.
   const bool has_asked = before && (before->approval.status == model::ApprovalStatus::pending || !before->is_settled);
+  if (is_limited && !has_asked && interruption.policy != model::OnInterrupted::fail) {
+    return {.run = store_limit(transaction, lost, claim, *reported, {.ends_attempt = true})};
+  }
   const bool asks = has_asked || interruption.policy == model::OnInterrupted::ask;
   const RunMove move{.to = asks ? RunStatus::waiting_approval : RunStatus::failed,
                      .reason = interruption.reason,

@@ -48,6 +48,10 @@ base::Milliseconds time_since_end(const keeper::ExitRecord& record, const base::
 StoredEnd store_attempt_end(ledger::Transaction& transaction, const AttemptEnd& end, const ledger::QuestionFrame& frame,
                             const std::string& command, const std::string& cwd);
 
+// AGT-5: a call past the gate outweighs every other reason for the end, except that a run which a person cancelled
+// stays cancelled. Does nothing for other reports.
+void mark_ungated(ledger::RunMove& move, const model::ReportedOutcome& reported);
+
 // RUN-13: the attempt began and was lost. As `on_interrupted` says, the run asks or fails; `rerun` is left to the
 // caller.
 struct Interruption {

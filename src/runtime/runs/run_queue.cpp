@@ -4,10 +4,12 @@ namespace reeve::runtime {
 
 using model::RunStatus;
 
-RunQueue::Place RunQueue::place_of(base::RunId run) const {
+int RunQueue::priority_of(base::RunId run) const {
   const auto found = priorities_.find(run);
-  return {found != priorities_.end() ? -found->second : 0, run.number()};
+  return found != priorities_.end() ? found->second : 0;
 }
+
+RunQueue::Place RunQueue::place_of(base::RunId run) const { return {-priority_of(run), run.number()}; }
 
 void RunQueue::add(base::RunId run, int priority) {
   priorities_.insert_or_assign(run, priority);
@@ -17,6 +19,11 @@ void RunQueue::add(base::RunId run, int priority) {
 void RunQueue::add_started(base::RunId run, RunStatus status) {
   priorities_.emplace(run, 0);
   on_status(run, status);
+}
+
+void RunQueue::remove(base::RunId run) {
+  suspend(run);
+  priorities_.erase(run);
 }
 
 std::optional<base::RunId> RunQueue::take() {

@@ -29,6 +29,15 @@ class RunQueue {
   void add(base::RunId run, int priority);
   // A run that an earlier daemon started.
   void add_started(base::RunId run, model::RunStatus status);
+  // A run that this queue knows; others do not obey the limit.
+  bool contains(base::RunId run) const noexcept { return priorities_.contains(run); }
+  // A run goes back to the queue for a while (RUN-18): it uses no slot until it is added again. True if a slot became
+  // free.
+  bool suspend(base::RunId run) { return waiting_.erase(place_of(run)) + busy_.erase(run) > 0; }
+  // 0 for a run that it does not know.
+  int priority_of(base::RunId run) const;
+  // Its slot is counted elsewhere from now on.
+  void remove(base::RunId run);
   // The first run by priority, then in order, if there is a slot for it; it uses the slot from now on.
   std::optional<base::RunId> take();
   // A run that waits for an approval, and one that has ended, use no slot. True if a slot became free.

@@ -77,5 +77,27 @@ TEST(RunQueue, restored_runs_count) {
   EXPECT_EQ(queue.take(), RunId(3));
 }
 
+// RUN-18
+TEST(RunQueue, run_with_a_usage_limit_uses_no_slot_until_it_continues) {
+  RunQueue queue(1);
+  queue.add(RunId(1), 5);
+  queue.add(RunId(2), 0);
+  EXPECT_EQ(queue.take(), RunId(1));
+  EXPECT_FALSE(queue.on_status(RunId(1), RunStatus::running));
+  EXPECT_TRUE(queue.suspend(RunId(1)));
+  EXPECT_FALSE(queue.suspend(RunId(1)));
+  EXPECT_TRUE(queue.contains(RunId(1)));
+  EXPECT_EQ(queue.take(), RunId(2));
+  queue.add(RunId(3), 0);
+  queue.add(RunId(1), queue.priority_of(RunId(1)));
+  EXPECT_EQ(queue.take(), std::nullopt);
+  EXPECT_TRUE(queue.on_status(RunId(2), RunStatus::completed));
+  EXPECT_EQ(queue.take(), RunId(1)) << "it kept its priority";
+  // A node counts its own slot from now on.
+  queue.remove(RunId(1));
+  EXPECT_FALSE(queue.contains(RunId(1)));
+  EXPECT_EQ(queue.busy(), 0U);
+}
+
 }  // namespace
 }  // namespace reeve::runtime

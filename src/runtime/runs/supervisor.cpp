@@ -246,6 +246,7 @@ void Supervisor::tell_changed(const Run& run) {
   });
   if (is_final(run.status)) clean_up(run.tool_run_id);
   note_waiting(run);
+  note_limited(run);
   if (queue_.on_status(run.tool_run_id, run.status)) context_.inbox.post(SlotsFreed{});
   for (const Waiter& waiter : told) waiter.over(run);
   context_.inbox.post(RunChanged{run});

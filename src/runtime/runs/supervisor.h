@@ -163,6 +163,19 @@ class Supervisor {
   void retry_taken(base::RunId run);
   // A run left the queue: answers its starter, and performs the cancels that came meanwhile.
   void finish_taking(base::RunId run, std::expected<model::Run, base::Error> record);
+  // RUN-18, in limited_runs.cpp.
+  struct Limited {
+    base::WallTime not_before;
+    // It obeys `max_parallel_runs` when it continues.
+    bool is_paced = false;
+    int priority = 0;
+    // Its time has come: it waits for a slot or is being started.
+    bool is_due = false;
+  };
+  void restore_limited(const std::vector<ledger::LimitedRun>& runs);
+  // Records whether a run waits for the end of a usage limit.
+  void note_limited(const model::Run& run);
+  void continue_limited();
   void perform_late_cancels(base::RunId run);
   void on_report(base::RunId id, const LiveRun::Report& report);
   void tell_changed(const model::Run& run);
@@ -242,6 +255,9 @@ class Supervisor {
   std::multimap<base::RunId, Loop::Task> late_cancels_;
   RunQueue queue_{static_cast<std::size_t>(context_.supervision.max_parallel_runs)};
   bool has_begun_queue_ = false;
+  // Runs of this host that wait for the end of a usage limit.
+  std::map<base::RunId, Limited> limited_;
+  Loop::Hold limit_timer_;
   // Queued runs that are being started, and who waits for the response about them.
   std::map<base::RunId, RunAnswer> taken_;
   StdinStreams stdin_;

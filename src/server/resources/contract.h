@@ -21,6 +21,7 @@ std::vector<Operation> approval_operations(json::Schemas& schemas);
 std::vector<Operation> question_operations(json::Schemas& schemas);
 std::vector<Operation> mcp_operations(json::Schemas& schemas);
 std::vector<Operation> tool_call_operations(json::Schemas& schemas);
+std::vector<Operation> agent_session_operations(json::Schemas& schemas);
 std::vector<Operation> grant_operations(json::Schemas& schemas);
 std::vector<Operation> execution_operations(json::Schemas& schemas);
 std::vector<Operation> execution_view_operations(json::Schemas& schemas);

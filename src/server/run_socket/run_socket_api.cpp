@@ -7,8 +7,10 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "json/decode.h"
 #include "json/describe.h"
 #include "json/encode.h"
+#include "model/reported_outcome.h"
 #include "runtime/approvals/approvals.h"
 #include "runtime/output/tool_line.h"
 #include "runtime/runs/resumption.h"
@@ -88,13 +90,38 @@ void ask(SharedExchange exchange) {
   });
 }
 
+// RUN-18: only here, because a line of the tool's output may quote anything.
+void report_outcome(const SharedExchange& exchange) {
+  auto reported = json::from_value<model::ReportedOutcome>(exchange->body());
+  using enum model::Outcome;
+  const bool is_known = reported && (reported->outcome == denied || reported->outcome == limited ||
+                                     reported->outcome == ungated || reported->outcome == not_logged_in);
+  const bool has_all = exchange->body().find("outcome") != nullptr && reported && !reported->reason.empty();
+  if (!is_known || !has_all) {
+    throw Error(ErrorCode::api_bad_request,
+                reported ? "the body is not a valid outcome" : "the body is not a valid outcome: " + reported.error(),
+                R"(denied, limited, ungated or not_logged_in, as in {"event": "outcome", "outcome": "limited", )"
+                R"("reason": "5-hour window", "resets_at": "2026-01-31T12:00:00Z"})");
+  }
+  constexpr std::size_t max_reason = 1'000;
+  reported->reason = base::visible(base::truncate_utf8(base::replace_invalid_utf8(reported->reason), max_reason));
+  live_run(exchange).report_outcome(std::move(*reported), [exchange](const std::expected<model::Run, Error>& stored) {
+    if (!stored) return exchange->refuse(stored.error());
+    exchange->send(202, Value::object());
+  });
+}
+
 void report(SharedExchange exchange) {
+  const Value* word = exchange->body().find("event");
+  if (word != nullptr && word->as_string() != nullptr && *word->as_string() == "outcome") {
+    return report_outcome(exchange);
+  }
   const auto event = read_event(exchange->body());
   const bool is_report =
       event && !std::holds_alternative<runtime::Question>(*event) && !std::holds_alternative<runtime::ToolCall>(*event);
   if (!is_report) {
     throw Error(ErrorCode::api_bad_request, "the body is not a valid report",
-                R"(heartbeat, progress, error, usage or result, as in {"event": "progress", "percent": 40})");
+                R"(heartbeat, progress, error, usage, outcome or result, as in {"event": "progress", "percent": 40})");
   }
   live_run(exchange).on_tool_event(*event);
   exchange->send(202, Value::object());

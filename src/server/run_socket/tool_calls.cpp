@@ -86,6 +86,20 @@ void note_session(SharedExchange exchange) {
                                             });
 }
 
+// The last session of the run, with its totals: what an agent that starts again continues.
+void show_session(SharedExchange exchange) {
+  const base::RunId run = own_run(exchange);
+  exchange->daemon.queries().find_last_session(
+      run, [exchange, run](const std::expected<std::optional<model::AgentSession>, Error>& session) {
+        if (!session) return exchange->refuse(session.error());
+        if (!*session) {
+          return exchange->refuse(
+              Error(ErrorCode::session_not_found, fmt::format("no session of {} was reported", run.text())));
+        }
+        exchange->send(200, json::to_value(**session));
+      });
+}
+
 void list_tools(SharedExchange exchange) {
   Value document = Value::object();
   document.set("items", json::to_value(runtime::hosted_tools()));
@@ -121,6 +135,7 @@ std::vector<Operation> run_call_operations() {
           {.method = "POST", .path = "/api/tool-calls/{call...}/result", .handle = report},
           {.method = "POST", .path = "/api/tool-calls/{call...}/withdraw", .handle = withdraw},
           {.method = "POST", .path = "/api/session", .handle = note_session},
+          {.method = "GET", .path = "/api/session", .handle = show_session},
           {.method = "GET", .path = "/api/tools", .handle = list_tools},
           {.method = "GET", .path = "/api/context", .handle = show_context}};
 }

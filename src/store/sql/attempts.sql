@@ -34,6 +34,10 @@ WHERE run = :run AND attempt = :attempt AND state <> 'ended'
 -- name: attempt_load
 SELECT state, epoch, approval FROM run_attempts WHERE run = :run AND attempt = :attempt
 
+-- name: attempt_outcome
+UPDATE run_attempts SET reported_outcome = :outcome, reported_reason = :reason, resets_at = :resets_at
+WHERE run = :run AND attempt = :attempt AND state <> 'ended'
+
 -- name: attempt_progress
 UPDATE run_attempts SET out_offset = :out_offset, err_offset = :err_offset,
   failure_marker = CASE WHEN :failure_marker = 1 THEN 1 ELSE failure_marker END,
@@ -51,12 +55,21 @@ WHERE run = :run AND attempt = :attempt AND epoch = :epoch AND state <> 'ended'
 UPDATE run_attempts SET daemon = :daemon, epoch = epoch + 1, host = :host, boot_id = ''
 WHERE run = :run AND attempt = :attempt
 
+-- name: attempt_reported
+SELECT reported_outcome, reported_reason, resets_at FROM run_attempts WHERE run = :run AND attempt = :attempt
+
 -- name: attempt_result
 SELECT result FROM run_attempts WHERE run = :run AND attempt = :attempt
 
+-- name: attempts_limited
+-- The attempts in a row, up to the last one, that reported a usage limit.
+SELECT COUNT(*) FROM run_attempts
+WHERE run = :run AND attempt > COALESCE((SELECT MAX(attempt) FROM run_attempts
+  WHERE run = :run AND (reported_outcome IS NULL OR reported_outcome <> 'limited')), 0)
+
 -- name: attempts_live
 SELECT run, attempt, epoch, host, boot_id, keeper_pid, keeper_started, nonce, out_offset, err_offset, failure_marker,
-  result, deadline_ms, ending, time_left_ms
+  result, deadline_ms, ending, time_left_ms, reported_outcome, reported_reason, resets_at
 FROM run_attempts WHERE state <> 'ended' ORDER BY run, attempt
 
 -- name: attempts_remote

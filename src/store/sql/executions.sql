@@ -229,7 +229,7 @@ WITH RECURSIVE tree (number) AS (
 )
 SELECT r.number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, r.project, r.paused_at, r.seen_at
+  metadata, version, r.project, r.paused_at, r.seen_at, r.not_before
 FROM tree JOIN tool_runs r ON r.execution = tree.number
 WHERE r.metadata LIKE '%"gate":%'
 ORDER BY r.number DESC LIMIT :most

@@ -22,9 +22,9 @@ VALUES (:number, 'AP-' || :number::bigint, 'TR-' || :run::bigint, 'EX-' || :exec
 
 -- name: move_attempt
 INSERT INTO run_attempts (run, attempt, state, host, out_offset, err_offset, failure_marker, result, exit_code,
-  signal, exec_errno, started_at, ended_at, approval)
+  signal, exec_errno, started_at, ended_at, approval, reported_outcome, reported_reason, resets_at)
 VALUES (:run, :attempt, :state, :host, :out_offset, :err_offset, :failure_marker, :result, :exit_code, :signal,
-  :exec_errno, :started_at, :ended_at, :approval)
+  :exec_errno, :started_at, :ended_at, :approval, :reported_outcome, :reported_reason, :resets_at)
 
 -- name: move_execution [sqlite]
 INSERT INTO executions (number, workflow_hash, subgraphs, label, parent, parent_node, depth, status, reason, inputs,
@@ -105,8 +105,10 @@ VALUES (:number, 'TK-' || :number::bigint, :title, :description, :role, :priorit
   :created_at, :completed_at)
 
 -- name: move_agent_session
-INSERT INTO agent_sessions (run, session_id, agent, version, model, first_attempt, last_attempt, started_at, last_seen_at)
-VALUES (:run, :session_id, :agent, :version, :model, :first_attempt, :last_attempt, :started_at, :last_seen_at)
+INSERT INTO agent_sessions (run, session_id, agent, version, model, first_attempt, last_attempt, started_at,
+  last_seen_at, input_tokens, output_tokens, cached_tokens, cost_micros, context_used, context_size)
+VALUES (:run, :session_id, :agent, :version, :model, :first_attempt, :last_attempt, :started_at, :last_seen_at,
+  :input_tokens, :output_tokens, :cached_tokens, :cost_micros, :context_used, :context_size)
 
 -- name: move_call [sqlite]
 INSERT INTO tool_calls (number, run, ordinal, attempt, session_id, native_id, parent_native_id, native_tool, tool, arguments, arguments_digest, cwd,

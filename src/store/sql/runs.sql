@@ -34,19 +34,19 @@ SELECT launch FROM tool_runs WHERE number = :run
 -- name: run_load
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, project, paused_at, seen_at
+  metadata, version, project, paused_at, seen_at, not_before
 FROM tool_runs WHERE number = :run
 
 -- name: run_lock [sqlite]
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, project, paused_at, seen_at
+  metadata, version, project, paused_at, seen_at, not_before
 FROM tool_runs WHERE number = :run
 
 -- name: run_lock [postgresql]
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, project, paused_at, seen_at
+  metadata, version, project, paused_at, seen_at, not_before
 FROM tool_runs WHERE number = :run FOR NO KEY UPDATE SKIP LOCKED
 
 -- name: run_move
@@ -69,12 +69,15 @@ UPDATE tool_runs SET paused_at = :paused_at, version = version + 1 WHERE number 
 -- name: run_progress
 UPDATE tool_runs SET last_output_at = COALESCE(:last_output_at, last_output_at),
   last_heartbeat_at = COALESCE(:last_heartbeat_at, last_heartbeat_at), last_error = COALESCE(:last_error, last_error),
-  progress = COALESCE(:progress, progress), usage = COALESCE(:usage, usage), tool_errors = COALESCE(:tool_errors, tool_errors)
+  progress = COALESCE(:progress, progress), tool_errors = COALESCE(:tool_errors, tool_errors)
 WHERE number = :run
 
 -- name: run_seen
 UPDATE tool_runs SET seen_at = :now, version = version + 1
 WHERE number = :run AND (status = 'failed' OR status = 'failed_timeout')
+
+-- name: run_usage
+UPDATE tool_runs SET usage = :usage WHERE number = :run
 
 -- name: runs_seen
 UPDATE tool_runs SET seen_at = :now, version = version + 1
@@ -90,12 +93,20 @@ GROUP BY status
 SELECT number, status, priority, queue_nonce FROM tool_runs
 WHERE queue_host = :host
   AND (status = 'queued' OR status = 'running' OR status = 'stalled' OR status = 'waiting_approval')
+  AND NOT (status = 'queued' AND not_before IS NOT NULL)
 ORDER BY number
+
+-- name: runs_limited
+SELECT r.number, r.not_before, r.priority,
+  CASE WHEN r.queue_host IS NOT NULL OR r.node_id IS NOT NULL THEN 1 ELSE 0 END
+FROM tool_runs r JOIN run_attempts a ON a.run = r.number AND a.attempt = r.attempt
+WHERE r.status = 'queued' AND r.outcome = 'limited' AND r.not_before IS NOT NULL AND a.host = :host
+ORDER BY r.number
 
 -- name: runs_list [sqlite]
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, project, paused_at, seen_at
+  metadata, version, project, paused_at, seen_at, not_before
 FROM tool_runs
 WHERE number < :before AND (:statuses = '' OR instr(:statuses, ',' || status || ',') > 0)
 ORDER BY number DESC LIMIT :most
@@ -103,7 +114,7 @@ ORDER BY number DESC LIMIT :most
 -- name: runs_list [postgresql]
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, project, paused_at, seen_at
+  metadata, version, project, paused_at, seen_at, not_before
 FROM tool_runs
 WHERE number < :before AND (:statuses::text = '' OR position(',' || status::text || ',' in :statuses::text) > 0)
 ORDER BY number DESC LIMIT :most
@@ -112,7 +123,7 @@ ORDER BY number DESC LIMIT :most
 -- Only statuses of unfinished runs, which have an index.
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, project, paused_at, seen_at
+  metadata, version, project, paused_at, seen_at, not_before
 FROM tool_runs
 WHERE (status = 'queued' OR status = 'running' OR status = 'stalled' OR status = 'waiting_approval')
   AND number < :before AND instr(:statuses, ',' || status || ',') > 0 AND (:project IS NULL OR project = :project)
@@ -121,7 +132,7 @@ ORDER BY number DESC LIMIT :most
 -- name: runs_list_alive [postgresql]
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, project, paused_at, seen_at
+  metadata, version, project, paused_at, seen_at, not_before
 FROM tool_runs
 WHERE (status = 'queued' OR status = 'running' OR status = 'stalled' OR status = 'waiting_approval')
   AND number < :before AND position(',' || status::text || ',' in :statuses::text) > 0
@@ -132,7 +143,7 @@ ORDER BY number DESC LIMIT :most
 -- Only statuses of failed runs, which have an index.
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, project, paused_at, seen_at
+  metadata, version, project, paused_at, seen_at, not_before
 FROM tool_runs
 WHERE (status = 'failed' OR status = 'failed_timeout')
   AND number < :before AND instr(:statuses, ',' || status || ',') > 0
@@ -141,7 +152,7 @@ ORDER BY number DESC LIMIT :most
 -- name: runs_list_failed [postgresql]
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, project, paused_at, seen_at
+  metadata, version, project, paused_at, seen_at, not_before
 FROM tool_runs
 WHERE (status = 'failed' OR status = 'failed_timeout')
   AND number < :before AND position(',' || status::text || ',' in :statuses::text) > 0
@@ -150,7 +161,7 @@ ORDER BY number DESC LIMIT :most
 -- name: runs_list_of_project [sqlite]
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, project, paused_at, seen_at
+  metadata, version, project, paused_at, seen_at, not_before
 FROM tool_runs
 WHERE project = :project AND number < :before AND (:statuses = '' OR instr(:statuses, ',' || status || ',') > 0)
 ORDER BY number DESC LIMIT :most
@@ -158,7 +169,7 @@ ORDER BY number DESC LIMIT :most
 -- name: runs_list_of_project [postgresql]
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, project, paused_at, seen_at
+  metadata, version, project, paused_at, seen_at, not_before
 FROM tool_runs
 WHERE project = :project::text AND number < :before
   AND (:statuses::text = '' OR position(',' || status::text || ',' in :statuses::text) > 0)
@@ -167,13 +178,13 @@ ORDER BY number DESC LIMIT :most
 -- name: runs_of_execution
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, project, paused_at, seen_at
+  metadata, version, project, paused_at, seen_at, not_before
 FROM tool_runs WHERE execution = :execution ORDER BY number
 
 -- name: runs_of_node
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, project, paused_at, seen_at
+  metadata, version, project, paused_at, seen_at, not_before
 FROM tool_runs WHERE execution = :execution AND node_id = :node_id ORDER BY number DESC LIMIT :most
 
 -- name: runs_of_tree
@@ -184,7 +195,7 @@ WITH RECURSIVE tree (number) AS (
 )
 SELECT r.number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, r.project, r.paused_at, r.seen_at
+  metadata, version, r.project, r.paused_at, r.seen_at, r.not_before
 FROM tree JOIN tool_runs r ON r.execution = tree.number
 ORDER BY r.number LIMIT :most
 
