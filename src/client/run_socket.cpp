@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <poll.h>
+#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -144,6 +145,7 @@ std::expected<Value, std::string> RunSocket::ask(const Request& request) {
     } catch (const GivenUp&) {
       connection_.reset();
     } catch (const ConnectionLost& lost) {
+      if (lost.is_foreign) return std::unexpected(lost.what);
       trouble = lost.what;
       connection_.reset();
       pause();
@@ -153,7 +155,7 @@ std::expected<Value, std::string> RunSocket::ask(const Request& request) {
 
 Response RunSocket::ask_once(const Request& request) {
   if (!connection_) {
-    connection_.emplace(socket_);
+    connection_.emplace(Endpoint{.socket = socket_, .owner = terms_.owner.value_or(::geteuid())});
     connection_->set_waiting([this](Milliseconds) {
       if (!find_end().empty()) throw GivenUp();
     });

@@ -164,6 +164,9 @@ void LiveRun::begin(Loop::Own<KeeperLink> link) {
   takes_lines_ = true;
   send(make_assignment());
   if (start_.input) send(*start_.input);
+  if (const auto& folder = start_.plan.known_folder) {
+    send(keeper::StartIn{folder->root, folder->name, folder->device, folder->inode});
+  }
   context_.crash_point("run.after_assign");
   context_.keepers.note_begun();
   awaits_go_ = is_paused();

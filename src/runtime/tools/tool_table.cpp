@@ -121,7 +121,7 @@ std::vector<ToolShape> make_writing_tools() {
         {.name = "timeout_seconds",
          .kind = Kind::number,
          .is_required = false,
-         .description = "The command is ended after this time; default: the limit of the run.",
+         .description = "The command is ended after this time; default: 10 minutes.",
          .min = 1,
          .max = 86'400}}},
       {"git_add",
