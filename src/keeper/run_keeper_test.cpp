@@ -9,7 +9,6 @@
 
 #include "os/spawn.h"
 #include "tests/support/files.h"
-
 #include "tests/support/keeper/kept_run.h"
 
 // A keeper as seen by a daemon: the prompts it reports, and the answers it types (RUN-10).

@@ -219,9 +219,12 @@ TEST_F(McpProgram, inside_without_a_socket_denies) {
 
 TEST_F(McpProgram, lines_that_are_too_long_or_no_json_are_answered) {
   start({});
-  send("{" + std::string(5UZ * 1024 * 1024, ' '));
+  send("{" + std::string(17UZ * 1024 * 1024, ' '));
   EXPECT_THAT(answer_to_call(1, "ask_person"), HasSubstr("isError"));
-  EXPECT_THAT(session_->out(), HasSubstr("longer than 4 MiB"));
+  EXPECT_THAT(session_->out(), HasSubstr("longer than 16 MiB"));
+  send(R"({"jsonrpc":"2.0","id":"long","method":"tools/call","params":{"name":"ask_person","arguments":{"question":")" +
+       std::string(17UZ * 1024 * 1024, 'x') + R"("}}})");
+  EXPECT_TRUE(session_->wait_for(R"("id":"long","error":{"code":-32600)"));
   send("nonsense");
   EXPECT_TRUE(session_->wait_for("-32700"));
 }

@@ -29,7 +29,7 @@ ExitCode run(const Call& call) {
       });
   read_lines(
       STDIN_FILENO, agents::max_mcp_line, [&](std::string_view line) { session.on_line(line); },
-      [&] { session.on_long_line(); });
+      [&](std::string_view beginning) { session.on_long_line(beginning); });
   session.drain(last_calls);
   return is_broken ? ExitCode::reader_gone : ExitCode::done;
 }

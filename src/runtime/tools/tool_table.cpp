@@ -103,7 +103,7 @@ std::vector<ToolShape> make_writing_tools() {
         {.name = "content",
          .kind = Kind::text,
          .is_required = true,
-         .description = "The whole new text, at most 4 MiB.",
+         .description = "The whole new text, at most 2 MiB.",
          .max_bytes = max_written_bytes},
         {"create_folders", Kind::flag, false, "Create missing parent folders; default: false."}}},
       {"shell_execute",
