@@ -36,8 +36,8 @@ struct Endpoint {
 // name or password is refused: a token is never part of an address.
 std::expected<Endpoint, std::string> parse_endpoint(std::string_view url);
 
-// A connected, blocking socket; over a network the connection must succeed within 5 s. Throws ConnectionLost; `is_foreign`
-// if another user than the owner listens.
+// A connected, blocking socket; over a network the connection must succeed within 5 s. Throws ConnectionLost;
+// `is_foreign` if another user than the owner listens.
 os::Fd open_socket(const Endpoint& endpoint);
 
 }  // namespace reeve::client
