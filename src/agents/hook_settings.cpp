@@ -24,6 +24,9 @@ struct WantedGroup {
   Value group;
 };
 
+constexpr std::string_view require_option = "--require";
+constexpr std::string_view give_up_option = "--give-up";
+
 // Where a hook of Reeve is.
 struct FoundHook {
   std::string event;
@@ -44,23 +47,45 @@ std::string shell_word(const std::string& text) {
   return word + "'";
 }
 
-Value make_group(HookDialect dialect, const std::string& command, int seconds) {
+enum class Purpose { gate, result };
+
+Value make_group(HookDialect dialect, Purpose purpose, const std::string& command, int seconds) {
   Value hook = Value::object();
   if (dialect == HookDialect::gemini || dialect == HookDialect::qwen) hook.set("name", Value::string("reeve"));
   hook.set("type", Value::string("command"));
   hook.set("command", Value::string(command));
   hook.set("timeout", Value::integer(counts_seconds(dialect) ? seconds : std::int64_t{seconds} * 1000));
   // Without it Claude Code runs the call if the hook crashes or times out.
-  if (dialect == HookDialect::claude) hook.set("onFailure", Value::string("block"));
+  if (dialect == HookDialect::claude && purpose == Purpose::gate) hook.set("onFailure", Value::string("block"));
   return Value::object({{"matcher", Value::string("*")}, {"hooks", Value::array({std::move(hook)})}});
+}
+
+// Without ids of its calls (Gemini CLI), an agent cannot say which of them a result belongs to.
+std::vector<std::string> result_events(HookDialect dialect) {
+  switch (dialect) {
+    case HookDialect::claude:
+    case HookDialect::qwen:
+      return {"PostToolUse", "PostToolUseFailure"};
+    case HookDialect::codex:
+      return {"PostToolUse"};
+    case HookDialect::gemini:
+      break;
+  }
+  return {};
 }
 
 std::string gate_event(HookDialect dialect) { return dialect == HookDialect::gemini ? "BeforeTool" : "PreToolUse"; }
 
-std::vector<WantedGroup> wanted_groups(HookDialect dialect, const std::string& program) {
-  const std::string command = fmt::format("{} hook {}", shell_word(program), base::spell(dialect));
-  const std::string gate = fmt::format("{} --give-up {}", command, installed_hook_seconds - hook_margin_seconds);
-  return {{gate_event(dialect), make_group(dialect, gate, installed_hook_seconds)}};
+std::vector<WantedGroup> wanted_groups(HookDialect dialect, const HookEntry& entry) {
+  const std::string command = fmt::format("{} hook {}", shell_word(entry.program), base::spell(dialect));
+  const std::string gate = fmt::format("{}{} --give-up {}", command, entry.is_required ? " --require" : "",
+                                       installed_hook_seconds - hook_margin_seconds);
+  std::vector<WantedGroup> wanted = {
+      {gate_event(dialect), make_group(dialect, Purpose::gate, gate, installed_hook_seconds)}};
+  for (const std::string& event : result_events(dialect)) {
+    wanted.push_back({event, make_group(dialect, Purpose::result, command, result_hook_seconds)});
+  }
+  return wanted;
 }
 
 std::expected<Value, std::string> parse_settings(std::string_view text) {
@@ -80,9 +105,13 @@ const Value::Array& list_of(const Value& object, std::string_view key) {
   return list != nullptr ? *list : none;
 }
 
-bool is_own_hook(HookDialect dialect, const Value& hook) {
+const std::string* find_command(const Value& hook) {
   const Value* command = hook.find("command");
-  const std::string* text = command != nullptr ? command->as_string() : nullptr;
+  return command != nullptr ? command->as_string() : nullptr;
+}
+
+bool is_own_hook(HookDialect dialect, const Value& hook) {
+  const std::string* text = find_command(hook);
   return text != nullptr && is_own_command(dialect, *text);
 }
 
@@ -100,6 +129,14 @@ std::vector<FoundHook> find_own(HookDialect dialect, const Value& settings) {
     }
   }
   return found;
+}
+
+bool requires_run(const Value& settings, const std::vector<FoundHook>& own) {
+  return std::ranges::any_of(own, [&](const FoundHook& found) {
+    const Value& group = list_of(*settings.find("hooks"), found.event).at(found.group);
+    const std::string* command = find_command(list_of(group, "hooks").at(found.hook));
+    return command != nullptr && command->contains(require_option);
+  });
 }
 
 bool is_complete(const Value& settings, const std::vector<FoundHook>& own, const std::vector<WantedGroup>& wanted) {
@@ -175,6 +212,17 @@ std::string take_word(std::string_view& command) {
   return word;
 }
 
+// `--require`, `--give-up N`: with anything else it is somebody's own command.
+bool has_only_options(std::string_view rest) {
+  while (!rest.empty()) {
+    const std::string word = take_word(rest);
+    if (word == require_option) continue;
+    const std::string value = word == give_up_option ? take_word(rest) : std::string();
+    if (value.empty() || !std::ranges::all_of(value, base::is_ascii_digit)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 SettingsPlace settings_place(HookDialect dialect) {
@@ -193,13 +241,14 @@ SettingsPlace settings_place(HookDialect dialect) {
 
 int default_hook_seconds(HookDialect dialect) { return counts_seconds(dialect) ? 600 : 60; }
 
-std::expected<std::string, std::string> add_hook(HookDialect dialect, std::string_view text,
-                                                 const std::string& program) {
+std::expected<std::string, std::string> add_hook(HookDialect dialect, std::string_view text, HookEntry entry) {
   if (base::trim(text).empty()) text = "{}\n";
   const auto settings = parse_settings(text);
   if (!settings) return std::unexpected(settings.error());
-  const auto wanted = wanted_groups(dialect, program);
-  if (is_complete(*settings, find_own(dialect, *settings), wanted)) return std::string(text);
+  const auto own = find_own(dialect, *settings);
+  entry.is_required = entry.is_required || requires_run(*settings, own);
+  const auto wanted = wanted_groups(dialect, entry);
+  if (is_complete(*settings, own, wanted)) return std::string(text);
   auto edited = remove_hook(dialect, text);
   for (const WantedGroup& group : wanted) {
     if (edited) edited = append_group(*edited, group);
@@ -225,14 +274,14 @@ Value make_run_hooks(HookDialect dialect, const std::string& program, int second
   const int give_up = std::max(1, seconds - hook_margin_seconds);
   const std::string gate =
       fmt::format("{} hook {} --require --give-up {}", shell_word(program), base::spell(dialect), give_up);
-  return Value::object({{gate_event(dialect), Value::array({make_group(dialect, gate, seconds)})}});
+  return Value::object({{gate_event(dialect), Value::array({make_group(dialect, Purpose::gate, gate, seconds)})}});
 }
 
 bool is_own_command(HookDialect dialect, std::string_view command) {
   command = base::trim(command);
   const std::string program = take_word(command);
   if (program.substr(program.rfind('/') + 1) != "reeve") return false;
-  return take_word(command) == "hook" && take_word(command) == base::spell(dialect);
+  return take_word(command) == "hook" && take_word(command) == base::spell(dialect) && has_only_options(command);
 }
 
 }  // namespace reeve::agents

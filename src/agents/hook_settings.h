@@ -23,15 +23,23 @@ SettingsPlace settings_place(HookDialect dialect);
 
 // How long the agent waits for a hook whose entry sets no timeout.
 int default_hook_seconds(HookDialect dialect);
-// How long the installed entry lets a hook wait for a person.
-inline constexpr int installed_hook_seconds = 3600;
+// How long the installed entry lets a hook wait for a person: as long as an approval stays open by default.
+inline constexpr int installed_hook_seconds = 24 * 3600;
+// The same for a hook that reports a result.
+inline constexpr int result_hook_seconds = 30;
 // A hook answers that much earlier than its agent stops waiting: after a timeout the call would run.
 inline constexpr int hook_margin_seconds = 10;
 
-// The text with the entry for all tools; unchanged if it is there. An entry of another version is replaced. `program`
-// is the absolute path of reeve. The error says why the text cannot be edited. An empty text is a new file.
-std::expected<std::string, std::string> add_hook(HookDialect dialect, std::string_view text,
-                                                 const std::string& program);
+struct HookEntry {
+  // The absolute path of reeve.
+  std::string program;
+  // Denies outside of runs. An entry that does keeps doing so.
+  bool is_required = false;
+};
+// The text with the entries for all tools: before a call, and after it where the dialect has ids of calls. Unchanged if
+// they are there; those of another version are replaced. The error says why the text cannot be edited. An empty text is
+// a new file.
+std::expected<std::string, std::string> add_hook(HookDialect dialect, std::string_view text, HookEntry entry);
 // The text without Reeve's entries, and without the groups and lists that only they were in.
 std::expected<std::string, std::string> remove_hook(HookDialect dialect, std::string_view text);
 
@@ -39,7 +47,8 @@ std::expected<std::string, std::string> remove_hook(HookDialect dialect, std::st
 // denies every call outside of a run.
 base::Value make_run_hooks(HookDialect dialect, const std::string& program, int seconds);
 
-// Whether a command of a hook is `reeve hook DIALECT …`, whatever the path of the program.
+// Whether a command of a hook is `reeve hook DIALECT` with options of it and nothing else, whatever the path of the
+// program.
 bool is_own_command(HookDialect dialect, std::string_view command);
 
 }  // namespace reeve::agents

@@ -25,7 +25,7 @@ const std::string settled =
 
 TEST(HookSettings, new_file_of_each_agent) {
   for (const HookDialect dialect : all_dialects) {
-    const auto text = add_hook(dialect, "", program);
+    const auto text = add_hook(dialect, "", {program});
     ASSERT_TRUE(text.has_value());
     testing::expect_golden(
         testing::source_folder() / "tests/golden/agents" / (std::string(base::spell(dialect)) + "-settings.txt"),
@@ -39,26 +39,26 @@ TEST(HookSettings, every_other_byte_stays) {
          {settled, std::string("{\"a\":1}"), std::string("{\"hooks\":{}, \"z\":0}\r\n"),
           std::string("{\n  \"hooks\": {\n    \"PreToolUse\": [\n      {\"hooks\": []}\n    "
                       "],\n    \"BeforeTool\": []\n  }\n}\n")}) {
-      const auto added = add_hook(dialect, before, program);
+      const auto added = add_hook(dialect, before, {program});
       ASSERT_TRUE(added.has_value()) << added.error();
       EXPECT_NE(*added, before);
       // Idempotent.
-      EXPECT_EQ(*add_hook(dialect, *added, program), *added);
+      EXPECT_EQ(*add_hook(dialect, *added, {program}), *added);
       // What was there is still there, in its order: only text was inserted.
       std::size_t at = 0;
       for (const char c : *added) at += at < before.size() && before[at] == c ? 1 : 0;
       EXPECT_EQ(at, before.size()) << *added;
     }
-    const auto removed = remove_hook(dialect, *add_hook(dialect, settled, program));
+    const auto removed = remove_hook(dialect, *add_hook(dialect, settled, {program}));
     EXPECT_EQ(*removed, settled);
-    EXPECT_EQ(*remove_hook(dialect, *add_hook(dialect, "{\"a\":1}", program)), "{\"a\":1}");
+    EXPECT_EQ(*remove_hook(dialect, *add_hook(dialect, "{\"a\":1}", {program})), "{\"a\":1}");
   }
 }
 
 TEST(HookSettings, an_older_entry_is_replaced) {
-  const std::string old = *add_hook(HookDialect::claude, settled, "/opt/old/reeve");
-  const std::string fresh = *add_hook(HookDialect::claude, old, program);
-  EXPECT_EQ(fresh, *add_hook(HookDialect::claude, settled, program));
+  const std::string old = *add_hook(HookDialect::claude, settled, {"/opt/old/reeve"});
+  const std::string fresh = *add_hook(HookDialect::claude, old, {program});
+  EXPECT_EQ(fresh, *add_hook(HookDialect::claude, settled, {program}));
   EXPECT_THAT(fresh, ::testing::Not(HasSubstr("/opt/old")));
 }
 
@@ -71,8 +71,36 @@ TEST(HookSettings, uninstalling_removes_only_reeves_entry) {
             R"({"hooks":[{"command":"reeve hook codex"},{"command":"echo reeve hook claude"}]}]}})");
 }
 
+// TOOL-5: a person who wants the agent to work only inside Reeve does not lose that by installing again.
+TEST(HookSettings, required_entry_stays_required) {
+  for (const HookDialect dialect : all_dialects) {
+    const std::string required = *add_hook(dialect, settled, {.program = program, .is_required = true});
+    EXPECT_THAT(required, HasSubstr(" --require --give-up 86390\""));
+    EXPECT_EQ(*add_hook(dialect, required, {program}), required);
+    EXPECT_THAT(*add_hook(dialect, required, {"/opt/new/reeve"}), HasSubstr("/opt/new/reeve hook"));
+    EXPECT_THAT(*add_hook(dialect, required, {"/opt/new/reeve"}), HasSubstr(" --require "));
+    EXPECT_EQ(*remove_hook(dialect, required), settled);
+  }
+  // As an earlier version wrote it, and with the option by hand.
+  const std::string old =
+      R"({"hooks":{"PreToolUse":[{"hooks":[{"command":"/usr/bin/reeve hook claude --give-up 3590 --require"}]}]}})";
+  EXPECT_THAT(*add_hook(HookDialect::claude, old, {program}), HasSubstr("hook claude --require --give-up 86390"));
+}
+
+// The commands of people that contain Reeve's are theirs.
+TEST(HookSettings, commands_with_anything_else_are_not_reeves) {
+  for (const char* command : {"reeve hook claude", "/x/reeve hook claude --require", "reeve  hook claude --give-up 60"}) {
+    EXPECT_TRUE(is_own_command(HookDialect::claude, command)) << command;
+  }
+  for (const char* command : {"reeve hook claude; log", "reeve hook claude && log", "reeve hook claude --give-up",
+                              "reeve hook claude --give-up x", "reeve hook claude | tee out", "reeve hook claude 2>log",
+                              "reeve hook install claude"}) {
+    EXPECT_FALSE(is_own_command(HookDialect::claude, command)) << command;
+  }
+}
+
 TEST(HookSettings, text_that_cannot_be_edited_is_refused) {
-  const auto refusal = [](std::string_view text) { return add_hook(HookDialect::claude, text, program).error(); };
+  const auto refusal = [](std::string_view text) { return add_hook(HookDialect::claude, text, {program}).error(); };
   EXPECT_THAT(refusal("{ // mine\n}"), HasSubstr("not valid JSON"));
   EXPECT_THAT(refusal("{\"a\":1,}"), HasSubstr("not valid JSON"));
   EXPECT_THAT(refusal("[]"), HasSubstr("not a JSON object"));
@@ -82,7 +110,7 @@ TEST(HookSettings, text_that_cannot_be_edited_is_refused) {
 }
 
 TEST(HookSettings, paths_with_blanks_are_quoted) {
-  const std::string text = *add_hook(HookDialect::claude, "", "/home/o'neill/my tools/reeve");
+  const std::string text = *add_hook(HookDialect::claude, "", {"/home/o'neill/my tools/reeve"});
   const auto settings = json::parse(text);
   ASSERT_TRUE(settings.has_value());
   const Value* groups = settings->find("hooks")->find("PreToolUse");

@@ -47,6 +47,62 @@ bool is_id(const Value& id) {
   return id.as_integer() != nullptr || (text != nullptr && text->size() <= max_id);
 }
 
+// The length of the string at the beginning, with its quotes; npos if it does not end.
+std::size_t string_length(std::string_view text) {
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    if (text[i] == '\\') {
+      ++i;
+    } else if (text[i] == '"') {
+      return i + 1;
+    }
+  }
+  return std::string_view::npos;
+}
+
+// The length of the value at the beginning: up to the comma or bracket that ends it; npos if it does not end.
+std::size_t value_length(std::string_view text) {
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') {
+      const std::size_t length = string_length(text.substr(i));
+      if (length == std::string_view::npos) return length;
+      i += length - 1;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if (depth == 0 && (c == ',' || c == '}' || c == ']')) {
+      return i;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return std::string_view::npos;
+}
+
+// The member `id` of an object of which only the beginning is known; null if it is not in there, or is none.
+Value find_leading_id(std::string_view text) {
+  text = base::trim(text);
+  if (!text.starts_with('{')) return {};
+  while (!text.empty()) {
+    text = base::trim(text.substr(1));
+    const std::size_t key_length = text.starts_with('"') ? string_length(text) : std::string_view::npos;
+    if (key_length == std::string_view::npos) return {};
+    const std::string_view key = text.substr(0, key_length);
+    text = base::trim(text.substr(key_length));
+    if (!text.starts_with(':')) return {};
+    text.remove_prefix(1);
+    const std::size_t length = value_length(text);
+    if (length == std::string_view::npos) return {};
+    if (key == R"("id")") {
+      const auto id = json::parse(base::trim(text.substr(0, length)));
+      return id && is_id(*id) ? *id : Value();
+    }
+    text.remove_prefix(length);
+    if (!text.starts_with(',')) return {};
+  }
+  return {};
+}
+
 const std::string* find_text(const Value& object, std::string_view key) {
   const Value* found = object.find(key);
   return found != nullptr ? found->as_string() : nullptr;
@@ -98,8 +154,10 @@ std::vector<std::string_view> mcp_revisions() {
   return all;
 }
 
-McpReaction McpServer::on_long_line() {
-  return {.lines = {json::encode(make_error({}, parse_error, "the line is longer than 4 MiB"))}};
+McpReaction McpServer::on_long_line(std::string_view beginning) {
+  const Value id = find_leading_id(beginning);
+  const int code = id.is_null() ? parse_error : invalid_request;
+  return {.lines = {json::encode(make_error(id, code, "the line is longer than 16 MiB"))}};
 }
 
 McpReaction McpServer::on_line(std::string_view line) {

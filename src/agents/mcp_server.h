@@ -15,7 +15,7 @@
 // stateless one of 2026-07-28. Pure: it reads lines and makes lines.
 namespace reeve::agents {
 
-inline constexpr std::size_t max_mcp_line = 4UZ * 1024 * 1024;
+inline constexpr std::size_t max_mcp_line = 16UZ * 1024 * 1024;
 // Requests without an answer yet.
 inline constexpr std::size_t max_mcp_pending = 64;
 
@@ -65,8 +65,8 @@ class McpServer {
   McpServer(std::string version, std::string revision) : version_(std::move(version)), revision_(std::move(revision)) {}
 
   McpReaction on_line(std::string_view line);
-  // A line over `max_mcp_line`, whose content was dropped.
-  static McpReaction on_long_line();
+  // A line over `max_mcp_line`, of which only the beginning is known. The answer has its id if that is in there.
+  static McpReaction on_long_line(std::string_view beginning);
   // The line to write; nothing if the request was cancelled, or other requests of its batch are open.
   std::optional<std::string> finish(std::uint64_t ticket, const McpOutcome& outcome);
   bool has_open() const noexcept { return !pending_.empty(); }

@@ -110,12 +110,12 @@ const std::vector<wire::HostedTool>& run_tools() {
 }
 
 const std::vector<wire::HostedTool>& outside_tools() {
-  static const std::vector<wire::HostedTool> tools = {describe_ask_person()};
+  static const std::vector<wire::HostedTool> tools = {describe_ask_person(), describe_report_progress()};
   return tools;
 }
 
 const std::vector<wire::HostedTool>& port_tools() {
-  static const std::vector<wire::HostedTool> tools = {describe_port_question()};
+  static const std::vector<wire::HostedTool> tools = {describe_port_question(), describe_report_progress()};
   return tools;
 }
 
@@ -197,8 +197,11 @@ std::expected<std::string, std::string> describe_decision(const Value& approval)
   return std::unexpected("the daemon's answer is malformed: it has no known status");
 }
 
-std::expected<Value, std::string> parse_progress(const Value& arguments) {
-  Value body = Value::object({{"event", Value::string("progress")}});
+namespace {
+
+// Adds `percent` and `message`, at least one of which must be there.
+std::expected<Value, std::string> add_progress(Value body, const Value& arguments) {
+  const std::size_t before = body.as_object()->size();
   const Value* percent = arguments.find("percent");
   if (percent != nullptr && !percent->is_null()) {
     if (percent->as_integer() == nullptr && percent->as_number() == nullptr) {
@@ -211,8 +214,27 @@ std::expected<Value, std::string> parse_progress(const Value& arguments) {
     if (message->as_string() == nullptr) return std::unexpected("`message` is not a string");
     body.set("message", *message);
   }
-  if (body.as_object()->size() == 1) return std::unexpected("`percent` or `message` is needed");
+  if (body.as_object()->size() == before) return std::unexpected("`percent` or `message` is needed");
   return body;
+}
+
+}  // namespace
+
+std::expected<Value, std::string> parse_progress(const Value& arguments) {
+  return add_progress(Value::object({{"event", Value::string("progress")}}), arguments);
+}
+
+std::expected<Value, std::string> parse_outside_progress(const Value& arguments) {
+  auto body = add_progress(Value::object(), arguments);
+  const Value* message = body ? body->find("message") : nullptr;
+  if (message != nullptr && message->as_string()->size() > max_progress_message) {
+    return std::unexpected(fmt::format("`message` is longer than {} bytes", max_progress_message));
+  }
+  return body;
+}
+
+std::string_view describe_progress(bool is_kept) noexcept {
+  return is_kept ? "noted" : "not noted: one report a second is kept";
 }
 
 }  // namespace reeve::agents

@@ -17,8 +17,10 @@ inline constexpr std::string_view ask_person_tool = "ask_person";
 inline constexpr std::string_view report_progress_tool = "report_progress";
 inline constexpr std::string_view read_context_tool = "read_context";
 
-// Inside a run: all four. Outside: `ask_person`. Progress is left out there: no record of Reeve's shows it, and the
-// client, which could, has just made it.
+// Of `report_progress` outside of runs, in bytes.
+inline constexpr std::size_t max_progress_message = 1'000;
+
+// Inside a run: all four. Outside: `ask_person` and `report_progress`.
 const std::vector<wire::HostedTool>& run_tools();
 const std::vector<wire::HostedTool>& outside_tools();
 // At the daemon's port: the same, except that a wait can be continued with the reference of its question.
@@ -51,5 +53,9 @@ std::expected<std::string, std::string> describe_decision(const base::Value& app
 
 // The body of POST /api/report.
 std::expected<base::Value, std::string> parse_progress(const base::Value& arguments);
+// The body of POST /api/progress, which is for reports from outside of runs.
+std::expected<base::Value, std::string> parse_outside_progress(const base::Value& arguments);
+// What became of it.
+std::string_view describe_progress(bool is_kept) noexcept;
 
 }  // namespace reeve::agents

@@ -49,6 +49,12 @@ int main(int count, char** words) {
   // The sandbox roles: before bubblewrap, and inside it.
   if (task == "confine" && count >= 5 && std::strcmp(words[3], "--") == 0) return keeper::confine(words[2], words + 4);
   if (task == "enter" && count >= 3 && std::strcmp(words[2], "--") == 0) return keeper::enter_sandbox(words + 3);
+  const int folder_end = 2 + keeper::folder_words;
+  if (task == "enter" && count > folder_end && std::strcmp(words[folder_end], "--") == 0) {
+    if (const auto folder = keeper::parse_folder_words(words + 2)) {
+      return keeper::enter_sandbox(words + folder_end + 1, folder);
+    }
+  }
   std::fprintf(stderr, "reeve-keeper is started by reeve to keep one run or to guard the daemon.\n");
   return 2;
 }

@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "client/http.h"
 #include "os/tcp.h"
+#include "os/unix_socket.h"
 
 namespace reeve::client {
 
@@ -155,7 +156,14 @@ std::expected<Endpoint, std::string> parse_endpoint(std::string_view url) {
 }
 
 os::Fd open_socket(const Endpoint& endpoint) {
-  return endpoint.socket.empty() ? open_tcp_socket(endpoint) : open_named_socket(endpoint.socket);
+  if (endpoint.socket.empty()) return open_tcp_socket(endpoint);
+  os::Fd socket = open_named_socket(endpoint.socket);
+  if (!endpoint.owner) return socket;
+  const uid_t peer = os::peer_of(socket.get()).uid;
+  if (peer == *endpoint.owner) return socket;
+  throw ConnectionLost{.what = fmt::format("user {}, who is not the owner of this process, listens at {}", peer,
+                                           base::quoted(endpoint.socket.string())),
+                       .is_foreign = true};
 }
 
 }  // namespace reeve::client

@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <expected>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 
 #include "os/fd.h"
 
@@ -19,6 +21,8 @@ struct Endpoint {
   std::uint16_t port = 0;
   bool is_encrypted = false;
   std::string token = {};
+  // The user who must listen at the socket; unset: any.
+  std::optional<uid_t> owner = {};
 
   // A local address, possibly the end of a tunnel: the traffic cannot be read on the network.
   bool is_loopback() const;
@@ -32,7 +36,8 @@ struct Endpoint {
 // name or password is refused: a token is never part of an address.
 std::expected<Endpoint, std::string> parse_endpoint(std::string_view url);
 
-// A connected, blocking socket; over a network the connection must succeed within 5 s. Throws ConnectionLost.
+// A connected, blocking socket; over a network the connection must succeed within 5 s. Throws ConnectionLost;
+// `is_foreign` if another user than the owner listens.
 os::Fd open_socket(const Endpoint& endpoint);
 
 }  // namespace reeve::client

@@ -40,6 +40,8 @@ std::string encode_part(std::string_view text);
 // The connection was refused, or broke during a request: whether the daemon acted on it is unknown.
 struct ConnectionLost {
   std::string what;
+  // Somebody else listens there: nothing was sent, and trying again is of no use.
+  bool is_foreign = false;
 };
 
 // Blocking. Throws only ConnectionLost and, when connecting to a port with an untrusted certificate,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <poll.h>
+#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -164,6 +165,7 @@ std::expected<Response, std::string> RunSocket::ask_until_answered(const Request
     } catch (const GivenUp&) {
       connection_.reset();
     } catch (const ConnectionLost& lost) {
+      if (lost.is_foreign) return std::unexpected(lost.what);
       trouble = lost.what;
       connection_.reset();
       pause();
@@ -173,7 +175,7 @@ std::expected<Response, std::string> RunSocket::ask_until_answered(const Request
 
 Response RunSocket::ask_once(const Request& request) {
   if (!connection_) {
-    connection_.emplace(socket_);
+    connection_.emplace(Endpoint{.socket = socket_, .owner = terms_.owner.value_or(::geteuid())});
     connection_->set_waiting([this](Milliseconds) {
       if (!find_end().empty()) throw GivenUp();
     });

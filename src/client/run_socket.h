@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 #include <utility>
 
 #include "base/clock.h"
@@ -22,6 +23,8 @@ namespace reeve::client {
 struct AskTerms {
   base::BootTime deadline;
   std::stop_token stop = {};
+  // The user whose daemon answers; unset: that of this process. Nobody else's answer counts.
+  std::optional<uid_t> owner = {};
 };
 
 // Every request is one that the daemon may get twice: it is repeated, with growing pauses, while the daemon restarts.

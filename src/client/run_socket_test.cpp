@@ -1,6 +1,7 @@
 #include "client/run_socket.h"
 
 #include <atomic>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,6 +15,7 @@ namespace {
 using testing::FakeReply;
 using testing::FakeRunSocket;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::SeenRequest;
 
 constexpr const char* waiting = R"({"call_id":"TC-7","decision":"wait","rule":"default","approval_id":"AP-4"})";
@@ -81,6 +83,25 @@ TEST_F(RunSocketCalls, missing_documents_are_not_failures) {
   const auto failed = connect().find("/api/session");
   ASSERT_FALSE(failed);
   EXPECT_THAT(failed.error(), HasSubstr("500"));
+}
+
+// TOOL-9: a yes of somebody else's program is none, and it does not even see the call.
+TEST(RunSocketClient, listener_of_another_user_is_refused_at_once) {
+  const testing::ScratchFolder scratch;
+  const testing::FakeRunSocket fake(scratch.path() / "run.sock", [](const testing::SeenRequest&) {
+    return testing::FakeReply{.body = R"({"call_id":"TC-7","decision":"allow","rule":"r"})"};
+  });
+  const wire::CallRequest call{.call = "c1", .tool = "Bash", .arguments = base::Value::object()};
+  const auto deadline = base::SystemClock().boot_now() + std::chrono::hours(1);
+  RunSocket other(fake.path(), {.deadline = deadline, .owner = ::geteuid() + 1});
+  const auto refused = other.decide(call);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error(), HasSubstr("not the owner"));
+  EXPECT_THAT(fake.requests(), IsEmpty());
+  RunSocket own(fake.path(), {.deadline = deadline});
+  const auto reply = own.decide(call);
+  ASSERT_TRUE(reply) << reply.error();
+  EXPECT_EQ(reply->decision, wire::CallReplyDecision::allow);
 }
 
 }  // namespace

@@ -1,8 +1,12 @@
 #include "git/linked.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 #include <vector>
 
 #include <fmt/format.h>
@@ -123,14 +127,59 @@ bool remove_tree(const fs::path& folder) {
   return !error;
 }
 
-void copy_index(const fs::path& from, const fs::path& to) {
+namespace {
+
+struct OpenIndex {
+  os::Fd file;
+  struct stat status = {};
+};
+
+// By descriptor: whoever can write in the git folder can put anything there.
+OpenIndex open_index(const fs::path& from, std::uint64_t max_bytes) {
+  const auto refuse = [&](std::string_view why) {
+    throw base::Error(ErrorCode::git_failed, fmt::format("`{}` {}", base::visible(from.string()), why),
+                      "`git status` in the checkout shows whether git can use it");
+  };
+  OpenIndex index{.file = os::Fd(::open(from.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC))};
+  if (!index.file && errno == ELOOP) refuse("is a symlink");
+  if (!index.file || ::fstat(index.file.get(), &index.status) != 0) {
+    base::throw_errno(ErrorCode::os_failed, fmt::format("cannot read `{}`", from.string()), errno);
+  }
+  if (!S_ISREG(index.status.st_mode)) refuse("is not a regular file");
+  if (static_cast<std::uint64_t>(index.status.st_size) > max_bytes) {
+    refuse(fmt::format("is larger than {} MiB", max_bytes / base::limits::mib));
+  }
+  return index;
+}
+
+// A file that grows meanwhile is copied as far as it was when it was opened. False with errno set.
+bool copy_bytes(const OpenIndex& from, int to, const std::function<bool()>& gives_up) {
+  constexpr std::size_t part = 4 * base::limits::mib;
+  auto left = static_cast<std::size_t>(from.status.st_size);
+  while (left > 0) {
+    if (gives_up && gives_up()) throw base::Error(ErrorCode::git_timeout, "the call was stopped");
+    const ssize_t count = ::sendfile(to, from.file.get(), nullptr, std::min(left, part));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return false;
+    if (count == 0) return true;
+    left -= static_cast<std::size_t>(count);
+  }
+  return true;
+}
+
+}  // namespace
+
+void copy_index(const fs::path& from, const fs::path& to, const IndexCopy& terms) {
+  const OpenIndex source = open_index(from, terms.max_bytes);
   const fs::path unfinished = to.string() + ".reeve";
-  std::error_code error;
-  fs::remove(unfinished, error);
-  fs::copy_file(from, unfinished, error);
-  if (!error) fs::last_write_time(unfinished, fs::last_write_time(from, error), error);
-  if (!error) fs::rename(unfinished, to, error);
-  if (error) base::throw_errno(ErrorCode::os_failed, fmt::format("cannot write `{}`", to.string()), error.value());
+  ::unlink(unfinished.c_str());
+  constexpr mode_t permissions = 0777;
+  const os::Fd copy(::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const timespec times[2] = {source.status.st_mtim, source.status.st_mtim};
+  const bool is_copied = copy && copy_bytes(source, copy.get(), terms.gives_up) &&
+                         ::fchmod(copy.get(), source.status.st_mode & permissions) == 0 &&
+                         ::futimens(copy.get(), times) == 0 && ::rename(unfinished.c_str(), to.c_str()) == 0;
+  if (!is_copied) base::throw_errno(ErrorCode::os_failed, fmt::format("cannot write `{}`", to.string()), errno);
 }
 
 void check_out(const GitContext& context, const fs::path& folder, const fs::path& own, const std::string& commit) {

@@ -36,7 +36,36 @@ int parse_number(std::string_view& text) {
   return number;
 }
 
+constexpr std::string_view folder_option = "--in";
+
+std::optional<std::uint64_t> parse_id(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  return is_number ? std::optional(number) : std::nullopt;
+}
+
+// 0, or the error number.
+int change_folder(const os::KnownFolder& known) {
+  const auto folder = os::open_known(known);
+  if (!folder) return folder.error();
+  return ::fchdir(folder->fd()) == 0 ? 0 : errno;
+}
+
 }  // namespace
+
+std::vector<std::string> make_folder_words(const os::KnownFolder& folder) {
+  return {std::string(folder_option), folder.root, folder.name, std::to_string(folder.device),
+          std::to_string(folder.inode)};
+}
+
+std::optional<os::KnownFolder> parse_folder_words(char** words) {
+  if (words[0] != folder_option) return std::nullopt;
+  const auto device = parse_id(words[3]);
+  const auto inode = parse_id(words[4]);
+  if (!device || !inode) return std::nullopt;
+  return os::KnownFolder{words[1], words[2], *device, *inode};
+}
 
 int confine(const char* status_file, char** command) {
   const int file = ::open(status_file, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -51,13 +80,15 @@ int confine(const char* status_file, char** command) {
   return cannot_start;
 }
 
-int enter_sandbox(char** command) {
+int enter_sandbox(char** command, const std::optional<os::KnownFolder>& folder) {
   for (const int number : soft_signals) ::signal(number, SIG_DFL);
   say(entered);
   if (command[0] == nullptr) return EXIT_SUCCESS;
   // Close-on-exec, so that the tool cannot write the status file.
   ::fcntl(sandbox_fd, F_SETFD, FD_CLOEXEC);
-  const os::SpawnFailure failure = os::become_program(command, environ);
+  const int error = folder ? change_folder(*folder) : 0;
+  const os::SpawnFailure failure = error == 0 ? os::become_program(command, environ)
+                                              : os::SpawnFailure{error, os::SpawnFailure::Stage::folder};
   say(std::string(failed) + std::to_string(failure.error_number) + " " +
       std::to_string(static_cast<int>(failure.stage)) + "\n");
   return cannot_start;

@@ -214,6 +214,12 @@ TEST(Message, bytes_to_the_keeper_never_change) {
             "02000000"
             "0100000061"
             "01");
+  EXPECT_EQ(to_hex(encode(ToKeeper(StartIn{.root = "/r", .name = "s", .device = 1, .inode = 2}))),
+            "0f"
+            "020000002f72"
+            "0100000073"
+            "0100000000000000"
+            "0200000000000000");
 }
 
 TEST(Message, bytes_from_the_keeper_never_change) {

@@ -122,6 +122,16 @@ struct InputLine {
       std::tuple(&InputLine::ticket, &InputLine::offset, &InputLine::part, &InputLine::is_last);
 };
 
+// The tool starts in exactly this folder or not at all (APR-10); see os::KnownFolder. Sent before Go; only for such
+// runs, so that keepers of other versions never receive it.
+struct StartIn {
+  std::string root;
+  std::string name;
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  static constexpr auto fields = std::tuple(&StartIn::root, &StartIn::name, &StartIn::device, &StartIn::inode);
+};
+
 // Messages from the keeper.
 
 struct Hello {
@@ -217,7 +227,7 @@ struct Resized {
 // The position of a message is its number, so new ones are appended: the daemon and a keeper may be of different
 // versions.
 using ToKeeper = std::variant<Assign, Go, Consumed, Input, CloseInput, Resize, Signal, Stop, Deadline, Lease, Answer,
-                              StdinGrew, Freeze, Thaw, InputLine>;
+                              StdinGrew, Freeze, Thaw, InputLine, StartIn>;
 using FromKeeper = std::variant<Hello, Started, Grew, InputTaken, Trouble, Exited, Prompt, PromptOver, AnswerTaken,
                                 StdinRead, Abilities, Frozen, TakesInputLines, InputLineTaken, Resized>;
 

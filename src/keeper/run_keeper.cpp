@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <expected>
 #include <memory>
 #include <optional>
 #include <poll.h>
@@ -24,6 +25,7 @@
 #include "keeper/terminal_watch.h"
 #include "keeper/tool_streams.h"
 #include "keeper/tool_tree.h"
+#include "os/beneath.h"
 #include "os/descent_mark.h"
 #include "os/lock.h"
 #include "os/terminal.h"
@@ -60,6 +62,7 @@ class RunKeeper {
   // Waits for Go; true if it arrived.
   bool wait_for_go();
   void start();
+  std::expected<os::Process, os::SpawnFailure> spawn(os::SpawnPlan& plan);
   void turn();
   void greet();
   void act(std::size_t index, ToKeeper message);
@@ -91,6 +94,8 @@ class RunKeeper {
   std::optional<Assign> assign_;
   // Only for a streamed standard input.
   std::optional<StdinGrew> stdin_;
+  // Only for a tool whose folder was decided.
+  std::optional<StartIn> start_in_;
   std::optional<os::Folder> folder_;
   std::unique_ptr<ToolTree> tree_;
   std::unique_ptr<ToolStreams> streams_;
@@ -154,6 +159,7 @@ bool RunKeeper::wait_for_go() {
     if (!message) continue;
     if (auto* assign = std::get_if<Assign>(&*message)) assign_ = std::move(*assign);
     if (const auto* news = std::get_if<StdinGrew>(&*message)) stdin_ = *news;
+    if (auto* folder = std::get_if<StartIn>(&*message)) start_in_ = std::move(*folder);
     if (std::holds_alternative<Go>(*message)) return assign_.has_value();
   }
   return false;
@@ -185,7 +191,7 @@ void RunKeeper::start() {
   // APR-11, RUN-13: identifies the tool's descendants even if this process is killed.
   const auto kind = assign_->keep_descendants ? os::MarkKind::may_stay : os::MarkKind::ends_with_its_tool;
   os::set_descent_mark(os::make_descent_mark(assign_->nonce, kind));
-  auto process = tree_->spawn(plan);
+  auto process = spawn(plan);
   for (const int fd : {plan.input, plan.output, plan.error}) {
     if (fd >= 0) ::close(fd);
   }
@@ -211,6 +217,14 @@ void RunKeeper::start() {
     connections_.tell_all(abilities);
   }
   streams_->write_input();
+}
+
+std::expected<os::Process, os::SpawnFailure> RunKeeper::spawn(os::SpawnPlan& plan) {
+  if (!start_in_) return tree_->spawn(plan);
+  const auto folder = os::open_known({start_in_->root, start_in_->name, start_in_->device, start_in_->inode});
+  if (!folder) return std::unexpected(os::SpawnFailure{folder.error(), os::SpawnFailure::Stage::folder});
+  plan.folder = "/proc/self/fd/" + std::to_string(folder->fd());
+  return tree_->spawn(plan);
 }
 
 void RunKeeper::turn() {

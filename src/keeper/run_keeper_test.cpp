@@ -1,7 +1,14 @@
 #include "keeper/run_keeper.h"
 
+#include <cerrno>
+#include <filesystem>
+#include <sys/stat.h>
+#include <utility>
+
 #include <gtest/gtest.h>
 
+#include "os/spawn.h"
+#include "tests/support/files.h"
 #include "tests/support/keeper/kept_run.h"
 
 // A keeper as seen by a daemon: the prompts it reports, and the answers it types (RUN-10).
@@ -76,6 +83,37 @@ TEST(RunKeeper, prompt_ends_when_input_arrives_or_the_tool_ends) {
   ASSERT_TRUE(next);
   run.send(Stop{.grace_ms = 0});
   EXPECT_TRUE(run.wait_for_over(next->serial));
+}
+
+// APR-10: a command whose folder was decided about starts in exactly that one, whatever its name leads to by then.
+TEST(RunKeeper, starts_in_the_known_folder_or_not_at_all) {
+  const testing::ScratchFolder scratch;
+  scratch.write("root/sub/here", "");
+  struct stat status{};
+  ASSERT_EQ(::stat((scratch.path() / "root/sub").c_str(), &status), 0);
+  const StartIn known{(scratch.path() / "root").string(), "sub", status.st_dev, status.st_ino};
+  const auto start = [&](const StartIn& in) {
+    KeptRun run(bash("pwd; ls"), {.mode = Assign::Mode::pipe, .start_in = in});
+    const auto end = run.wait_for_exit();
+    EXPECT_TRUE(end);
+    return std::pair(end.value_or(ExitRecord()), run.output());
+  };
+  const auto [ran, output] = start(known);
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(output, (scratch.path() / "root/sub").string() + "\nhere\n");
+  const auto expect_refused = [&](const StartIn& in, int error_number) {
+    const auto [refused, nothing] = start(in);
+    EXPECT_EQ(refused.exec_errno, error_number);
+    EXPECT_EQ(refused.exec_stage, static_cast<std::uint8_t>(os::SpawnFailure::Stage::folder));
+    EXPECT_EQ(nothing, "");
+  };
+  StartIn other = known;
+  ++other.inode;
+  expect_refused(other, ESTALE);
+  std::filesystem::rename(scratch.path() / "root/sub", scratch.path() / "moved");
+  expect_refused(known, ENOENT);
+  std::filesystem::create_directory_symlink(scratch.path() / "moved", scratch.path() / "root/sub");
+  expect_refused(known, ELOOP);
 }
 
 // TOOL-4: a daemon that dies while it sends a line leaves no half line.

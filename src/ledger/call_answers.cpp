@@ -44,6 +44,12 @@ CallStored refuse(CallStored stored, std::string why) {
   return stored;
 }
 
+// What an agent has run needs no further yes; the tool host returns its result to the attempt that asked.
+bool has_run(const store::CallRow& row, int attempt) {
+  const bool is_ended = row.call.outcome == CallOutcome::ran || row.call.outcome == CallOutcome::failed;
+  return is_ended && !(row.is_hosted && row.call.attempt == attempt);
+}
+
 bool is_over(const model::ToolCall& call) {
   return call.outcome == CallOutcome::lost || call.outcome == CallOutcome::withdrawn ||
          call.outcome == CallOutcome::ungated || call.outcome == CallOutcome::deferred;
@@ -56,6 +62,10 @@ std::optional<CallStored> take_answer(Transaction& transaction, base::CallId id,
   if (!locked) return std::nullopt;
   CallStored stored = make_stored(transaction, locked->run.run, locked->row);
   model::ToolCall& call = stored.row.call;
+  if (has_run(stored.row, attempt)) {
+    return refuse(std::move(stored), fmt::format("this call is already over: {} {}; another call needs its own id",
+                                                 call.call_id.text(), base::spell(*call.outcome)));
+  }
   if (call.attempt != attempt || stored.run.attempt != attempt || is_final(stored.run.status)) {
     return refuse(std::move(stored), "the attempt that asked has ended");
   }

@@ -44,7 +44,7 @@ model::Grant create_grant(Transaction& transaction, model::Grant grant) {
   if (standing >= max_standing) {
     throw base::Error(base::ErrorCode::grant_refused,
                       fmt::format("{} grants stand for {} of {}", standing, grant.tool, grant.agent),
-                      "revoke some of them first: `reeve grants` lists them");
+                      "revoke some of them first: `reeve policy grants` lists them");
   }
   grant.created_at = transaction.now();
   grant.revoked_by.reset();

@@ -46,6 +46,20 @@ std::optional<CallRow> find_like(Transaction& transaction, Sql statement, base::
   return found;
 }
 
+// What the same session ran in an earlier attempt: a session that is resumed may repeat it.
+std::optional<CallRow> find_ended(Transaction& transaction, base::RunId run, const CallAttempt& attempt) {
+  if (attempt.claim.attempt == 1 || !attempt.record.session_id) return std::nullopt;
+  std::optional<CallRow> found;
+  transaction.session().query(Sql::call_ended,
+                              {{"run", run.number()},
+                               {"native_id", attempt.record.native_id},
+                               {"digest", attempt.digest},
+                               {"session", attempt.record.session_id},
+                               {"attempt", attempt.claim.attempt}},
+                              [&](const Row& row) { found = store::read_call(row); });
+  return found;
+}
+
 model::Run begin_waiting(Transaction& transaction, const model::Run& run, const CallAttempt& attempt) {
   // The clock already stands still.
   if (run.status == RunStatus::waiting_approval) return run;
@@ -180,6 +194,15 @@ CallStored store_new(Transaction& transaction, const model::Run& run, const engi
   return stored;
 }
 
+// One way of running a call excludes the other: both would use its answer.
+void check_runner(const CallRow& same, const CallAttempt& attempt) {
+  if (same.is_hosted == attempt.is_hosted) return;
+  throw base::Error(
+      base::ErrorCode::call_not_allowed,
+      fmt::format("{} was asked {} `execute`", same.call.call_id.text(), same.is_hosted ? "with" : "without"),
+      "ask in the same way, or under another id");
+}
+
 }  // namespace
 
 std::optional<CallStored> store_call(Transaction& transaction, base::RunId id, const model::Policies& policies,
@@ -188,8 +211,10 @@ std::optional<CallStored> store_call(Transaction& transaction, base::RunId id, c
   const model::Run& run = row.run;
   if (is_final(run.status) || !is_current(transaction, run, attempt.claim)) return std::nullopt;
   if (const auto same = find_like(transaction, Sql::call_same, id, attempt)) {
+    check_runner(*same, attempt);
     return make_stored(transaction, run, *same);
   }
+  if (const auto ended = find_ended(transaction, id, attempt)) return make_stored(transaction, run, *ended);
   const engine::CallVerdict verdict = decide(transaction, run, policies, attempt);
   // A person cannot override a deny, nor can an earlier answer.
   auto left = verdict.policy != model::Policy::deny && attempt.claim.attempt > 1

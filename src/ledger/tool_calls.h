@@ -46,14 +46,16 @@ struct CallStored {
 // Decides by policies and standing grants, and stores the call with its audit entry:
 //   allow, deny   answered at once; deny sends `policy_denied`
 //   ask           an approval of kind `tool_call`; the run becomes waiting_approval
-// The same call (native id and digest) in the same attempt gets the stored state. A call that an earlier attempt left
-// deferred continues, recognised by native id and digest, else by digest alone, the oldest first; its answer is handed
-// out to one attempt only. Nothing if the claim is no longer current.
+// The same call (native id and digest) in the same attempt gets the stored state, and so does one that its session ran
+// in an earlier attempt; throws `call.not_allowed` if only one of the two requests wants the tool host to run it. A
+// call that an earlier attempt left deferred continues, recognised by native id and digest, else by digest alone, the
+// oldest first; its answer is handed out to one attempt only. Nothing if the claim is no longer current.
 std::optional<CallStored> store_call(Transaction& transaction, base::RunId run, const model::Policies& policies,
                                      const CallAttempt& attempt);
 
 // Hands out the answer of a call to the attempt: an approval is used here, once (APR-7). A repeated request of the same
-// attempt gets it again, another attempt a denial. Without effect while the call waits.
+// attempt gets it again until the agent has reported the result; then, and for another attempt, it is a denial. Without
+// effect while the call waits.
 std::optional<CallStored> take_answer(Transaction& transaction, base::CallId id, int attempt);
 
 // In the transaction that closes an approval of kind `tool_call`: answers the call. The run is running again when

@@ -22,11 +22,13 @@ enum class EventKind {
   node_status_change,
   execution_status_change,
   patch_state_change,
+  // What a caller outside of runs reports about its own work.
+  caller_progress,
   policy_denied
 };
 REEVE_DESCRIBE_ENUM(EventKind, tool_status_change, tool_output, approval_needed, tool_approval_pending,
                     approval_status_change, agent_state_change, phase_start, phase_complete, task_complete,
-                    node_status_change, execution_status_change, patch_state_change, policy_denied)
+                    node_status_change, execution_status_change, patch_state_change, caller_progress, policy_denied)
 
 // The event kind that a subscriber means by a name: the kind's own name, or one that the seeds use for it, including
 // `phase_start:coding` and `run.failed`. Nullopt for an unknown name. Names that cover only some events of a kind

@@ -58,6 +58,17 @@ bool Folder::is_deleted() const noexcept {
   return ::fstat(fd_.get(), &status) == 0 && status.st_nlink == 0;
 }
 
+std::expected<Folder, int> open_known(const KnownFolder& known) {
+  Fd root(::open(known.root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  if (!root) return std::unexpected(errno);
+  auto folder = Folder(std::move(root)).open_folder(known.name);
+  if (!folder) return folder;
+  struct stat status{};
+  if (::fstat(folder->fd(), &status) != 0) return std::unexpected(errno);
+  if (status.st_dev != known.device || status.st_ino != known.inode) return std::unexpected(ESTALE);
+  return folder;
+}
+
 bool Folder::remove(const std::string& name) const noexcept { return ::unlinkat(fd_.get(), name.c_str(), 0) == 0; }
 
 }  // namespace reeve::os

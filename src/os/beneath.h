@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <expected>
 #include <string>
 #include <sys/types.h>
@@ -9,6 +10,8 @@
 // A directory and the files beneath it. The kernel refuses paths that leave it through `..`, a symlink or a race with a
 // process that swaps one in.
 namespace reeve::os {
+
+struct KnownFolder;
 
 class Folder {
  public:
@@ -31,10 +34,23 @@ class Folder {
   // The folder has been deleted: no file can be created in it.
   bool is_deleted() const noexcept;
   int fd() const noexcept { return fd_.get(); }
+  friend std::expected<Folder, int> open_known(const KnownFolder& known);
 
  private:
   explicit Folder(Fd fd) : fd_(std::move(fd)) {}
   Fd fd_;
 };
+
+// A folder that was looked at earlier: another one under the same name is different.
+struct KnownFolder {
+  std::string root;
+  // Beneath the root; "." for the root itself.
+  std::string name;
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  friend bool operator==(const KnownFolder&, const KnownFolder&) = default;
+};
+// Opens it beneath its root, without symlinks. The error number on failure; ESTALE if it is not that folder any more.
+std::expected<Folder, int> open_known(const KnownFolder& known);
 
 }  // namespace reeve::os

@@ -98,10 +98,11 @@ std::expected<std::string, int> look_up(const SpawnPlan& plan) {
   while (true) {
     const std::size_t colon = std::min(folders.find(':'), folders.size());
     const std::string_view folder = folders.substr(0, colon);
+    std::string program(folder.empty() ? "." : folder);
+    program.append("/").append(name);
     // Relative to the child's folder, not to this program's.
-    std::string path = folder.starts_with('/') ? std::string() : plan.folder + '/';
-    path.append(folder.empty() ? "." : folder).append("/").append(name);
-    if (is_executable_file(path)) return path;
+    const std::string path = folder.starts_with('/') ? program : plan.folder + '/' + program;
+    if (is_executable_file(path)) return program;
     if (::access(path.c_str(), F_OK) == 0) error = EACCES;
     if (colon == folders.size()) return std::unexpected(error);
     folders.remove_prefix(colon + 1);
@@ -143,8 +144,9 @@ int become(const SpawnPlan& plan, const Program& program) noexcept {
       if (opened < 0 || (opened != fd && ::dup2(opened, fd) < 0)) return errno;
     }
   }
-  ::close_range(STDERR_FILENO + 1, ~0U, 0);
+  // Before the descriptors are closed: the folder may be named by one.
   if (::chdir(plan.folder.c_str()) != 0) return errno;
+  ::close_range(STDERR_FILENO + 1, ~0U, 0);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -257,9 +259,10 @@ std::expected<Process, SpawnFailure> spawn(const SpawnPlan& plan) {
       }
     }
   }
+  // Before the descriptors are closed: the folder may be named by one.
+  actions.change_folder(plan.folder.c_str());
   // Also closes descriptors that other code opened without close-on-exec.
   actions.close_from(STDERR_FILENO + 1);
-  actions.change_folder(plan.folder.c_str());
   const Attributes attributes;
   pid_t child = 0;
   const int error =

@@ -36,6 +36,7 @@ struct SpawnPlan {
   std::vector<std::string> argv;
   // "NAME=value", exactly these.
   std::vector<std::string> environment = {};
+  // May be /proc/self/fd/N for a descriptor of this process: exactly that folder, whatever is renamed.
   std::string folder = "/";
   // Standard input, output and error: descriptors of this process, -1 for /dev/null. Ignored if `terminal` is set.
   int input = -1;

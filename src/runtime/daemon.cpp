@@ -210,6 +210,7 @@ void Daemon::make_parts() {
   isolation_ = std::make_unique<Isolation>(*context_);
   driver_ = std::make_unique<ExecutionDriver>(NodeExecutor::Parts{*context_, *supervisor_, *sandbox_, *isolation_});
   approvals_ = std::make_unique<Approvals>(*context_, *supervisor_, *driver_);
+  caller_progress_ = std::make_unique<CallerProgress>(*context_);
   call_grants_ = std::make_unique<CallGrants>(*context_, *approvals_, [this](const std::string& project) {
     auto config = options_.reload(project);
     if (!config) throw config.error();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/approvals/approvals.h"
+#include "runtime/approvals/caller_progress.h"
 #include "runtime/approvals/caller_questions.h"
 #include "runtime/events/event_hub.h"
 #include "runtime/executions/execution_driver.h"
@@ -78,6 +79,7 @@ class Daemon {
   SandboxProbe& sandbox() noexcept { return *sandbox_; }
   Approvals& approvals() noexcept { return *approvals_; }
   CallerQuestions caller_questions() noexcept { return CallerQuestions(*context_); }
+  CallerProgress& caller_progress() noexcept { return *caller_progress_; }
   CallGate& call_gate() noexcept { return *call_gate_; }
   CallGrants& call_grants() noexcept { return *call_grants_; }
   ExecutionDriver& driver() noexcept { return *driver_; }
@@ -207,6 +209,7 @@ class Daemon {
   std::unique_ptr<Isolation> isolation_;
   std::unique_ptr<ExecutionDriver> driver_;
   std::unique_ptr<Approvals> approvals_;
+  std::unique_ptr<CallerProgress> caller_progress_;
   std::unique_ptr<CallGrants> call_grants_;
   std::unique_ptr<CallGate> call_gate_;
   std::unique_ptr<PrintedCalls> printed_calls_;

@@ -61,6 +61,18 @@ std::string call_note(const Value& event, std::string_view what) {
                      text_of(event, text_of(event, "reason").empty() ? "rule" : "reason"));
 }
 
+std::string progress_note(const Value& event) {
+  const Value* percent = event.find("percent");
+  std::string text = text_of(event, "caller");
+  if (percent != nullptr && !percent->is_null()) {
+    const std::int64_t* whole = percent->as_integer();
+    const double* number = percent->as_number();
+    const double share = whole != nullptr ? static_cast<double>(*whole) : number != nullptr ? *number : 0;
+    text += fmt::format(" {:.0f} %", share);
+  }
+  return with_reason(std::move(text), text_of(event, "message"));
+}
+
 std::string decision_note(const Value& event) {
   std::string text = asker_of(event);
   const std::string chosen = text_of(event, "chosen_value");
@@ -110,6 +122,7 @@ std::string event_note(const Value& event) {
   if (kind == "policy_denied" && !text_of(event, "call_id").empty()) return call_note(event, "was denied");
   if (kind == "approval_needed" || kind == "policy_denied") return question_note(event);
   if (kind == "approval_status_change") return decision_note(event);
+  if (kind == "caller_progress") return progress_note(event);
   if (kind == "node_status_change") return node_note(event);
   if (kind == "patch_state_change") return patch_note(event);
   return with_reason(text_of(event, "workflow"), text_of(event, "reason"));

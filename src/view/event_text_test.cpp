@@ -31,6 +31,9 @@ TEST(EventText, each_kind_has_a_readable_line) {
   EXPECT_EQ(line_of(R"({"event":"approval_needed","approval_id":"AP-5","tool":null,"tool_run_id":null,)"
                     R"("asked_by":"bot","question":"Ship it?"})"),
             "AP-5||bot asks: Ship it?");
+  EXPECT_EQ(line_of(R"({"event":"caller_progress","caller":"bot","percent":39.6,"message":"half\nway"})"),
+            "||bot 40 %: half\\nway");
+  EXPECT_EQ(line_of(R"({"event":"caller_progress","caller":"bot","percent":null,"message":"begun"})"), "||bot: begun");
   EXPECT_EQ(line_of(R"({"event":"approval_status_change","approval_id":"AP-3","execution_id":"EX-2","node_id":"ship",)"
                     R"("status":"approved","chosen_value":"all","decided_by":"ana"})"),
             "AP-3|approved|EX-2/ship: all by ana");

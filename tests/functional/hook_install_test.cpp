@@ -147,6 +147,19 @@ TEST_F(HookInstall, a_process_of_a_run_cannot_change_its_gate) {
   EXPECT_EQ(testing::read_text(home() / ".claude/settings.json"), text);
 }
 
+TEST_F(HookInstall, required_hook_stays_required) {
+  const fs::path file = home() / ".claude/settings.json";
+  ASSERT_EQ(hook({"install", "claude", "--require", "--yes"}).code, 0);
+  const std::string text = testing::read_text(file);
+  EXPECT_THAT(text, HasSubstr(" hook claude --require --give-up"));
+  EXPECT_THAT(hook({"install", "claude", "--yes"}).out, HasSubstr("already"));
+  EXPECT_EQ(testing::read_text(file), text);
+  EXPECT_EQ(hook({"uninstall", "claude", "--require"}).code, 2);
+  ASSERT_EQ(hook({"uninstall", "claude", "--yes"}).code, 0);
+  ASSERT_EQ(hook({"install", "claude", "--yes"}).code, 0);
+  EXPECT_THAT(testing::read_text(file), Not(HasSubstr("--require")));
+}
+
 TEST_F(HookInstall, json_names_the_file_and_whether_it_changed) {
   EXPECT_THAT(hook({"install", "claude", "--yes", "--json"}).out,
               AllOf(HasSubstr(R"("agent":"claude")"), HasSubstr(R"("changed":true)"), Not(HasSubstr("+ "))));

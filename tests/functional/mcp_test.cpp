@@ -189,17 +189,22 @@ TEST_F(McpProgram, errors_of_the_daemon_are_tool_errors) {
 }
 
 TEST_F(McpProgram, read_context_passes_the_document_through) {
-  serve([](const SeenRequest&) { return FakeReply{.body = R"({"run":{"run_id":"TR-1"},"task":"fix it"})"}; });
+  serve([](const SeenRequest&) {
+    return FakeReply{.body = R"({"run":"TR-1","attempt":1,"execution":null,"node":null,"agent":"claude","role":null,)"
+                             R"("project":null,"folder":"/work","prompt":"fix it","started_at":null})"};
+  });
   start_inside();
-  EXPECT_THAT(answer_to_call(1, "read_context"), AllOf(HasSubstr(R"(\"task\": \"fix it\")"), HasSubstr("TR-1")));
+  EXPECT_THAT(answer_to_call(1, "read_context"), AllOf(HasSubstr(R"(\"prompt\": \"fix it\")"), HasSubstr("TR-1")));
 }
 
 TEST_F(McpProgram, outside_a_run_and_without_a_daemon_says_what_to_do) {
   start({});
   send(R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})");
-  EXPECT_THAT(answer(1), AllOf(HasSubstr("ask_person"), Not(HasSubstr("report_progress")), Not(HasSubstr("approve")),
+  EXPECT_THAT(answer(1), AllOf(HasSubstr("ask_person"), HasSubstr("report_progress"), Not(HasSubstr("approve")),
                                Not(HasSubstr("read_context"))));
   EXPECT_THAT(answer_to_call(2, "ask_person", R"({"question":"Go?"})"),
+              AllOf(HasSubstr("reeve serve"), HasSubstr(R"("isError":true)")));
+  EXPECT_THAT(answer_to_call(5, "report_progress", R"({"percent":40})"),
               AllOf(HasSubstr("reeve serve"), HasSubstr(R"("isError":true)")));
   EXPECT_THAT(answer_to_call(3, "approve", R"({"tool_name":"Bash","input":{}})"), HasSubstr("-32602"));
   EXPECT_THAT(answer_to_call(4, "shell_execute"), HasSubstr("-32602"));
@@ -214,9 +219,12 @@ TEST_F(McpProgram, inside_without_a_socket_denies) {
 
 TEST_F(McpProgram, lines_that_are_too_long_or_no_json_are_answered) {
   start({});
-  send("{" + std::string(5UZ * 1024 * 1024, ' '));
+  send("{" + std::string(17UZ * 1024 * 1024, ' '));
   EXPECT_THAT(answer_to_call(1, "ask_person"), HasSubstr("isError"));
-  EXPECT_THAT(session_->out(), HasSubstr("longer than 4 MiB"));
+  EXPECT_THAT(session_->out(), HasSubstr("longer than 16 MiB"));
+  send(R"({"jsonrpc":"2.0","id":"long","method":"tools/call","params":{"name":"ask_person","arguments":{"question":")" +
+       std::string(17UZ * 1024 * 1024, 'x') + R"("}}})");
+  EXPECT_TRUE(session_->wait_for(R"("id":"long","error":{"code":-32600)"));
   send("nonsense");
   EXPECT_TRUE(session_->wait_for("-32700"));
 }

@@ -129,6 +129,35 @@ TEST_F(ToolCallGrants, grant_by_path_covers_files_that_match_after_resolution) {
       ElementsAre("allow", "allow", "allow", "ask", "ask", "ask", "ask", "ask"));
 }
 
+// TOOL-8: at a terminal, what a grant allows besides is shown and asked about; anything but a yes decides nothing.
+TEST_F(ToolCallGrants, wider_grant_is_confirmed_at_the_terminal) {
+  const std::string run = begin(first_then(shell(R"(["git","status"])"), {shell(R"(["git","status","-s"])")}));
+  const std::string question = wait_for_question(run);
+  const auto answer = [&](const std::string& typed) {
+    auto session = start({"approve", question, "--always", "--match", "program"}, testing::Session::Ends::terminal);
+    EXPECT_TRUE(session->wait_for("this also allows:"));
+    EXPECT_TRUE(session->wait_for("Grant this until "));
+    EXPECT_TRUE(session->wait_for("[y/N]"));
+    session->type(typed);
+    return session->wait();
+  };
+  for (const char* no : {"n\n", "\n", "\x04", "perhaps\n"}) {
+    EXPECT_EQ(answer(no), 130) << no;
+    EXPECT_EQ(show(question)["status"], "pending");
+    EXPECT_EQ(reeve({"policy", "grants", "--all"}).out, "");
+  }
+  auto session = start({"approve", question, "--always", "--match", "program"}, testing::Session::Ends::terminal);
+  EXPECT_TRUE(session->wait_for("Grant this until "));
+  EXPECT_TRUE(session->wait_for("[y/N]"));
+  session->type("y\n");
+  EXPECT_TRUE(session->wait_for("[y/N]")) << "the approval itself is of medium risk";
+  session->type("y\n");
+  EXPECT_EQ(session->wait(), 0) << session->out();
+  expect_completed(run);
+  EXPECT_THAT(decisions(run), ElementsAre("allow"));
+  EXPECT_THAT(reeve({"policy", "grants"}).out, HasSubstr("GR-1\t"));
+}
+
 // What nobody can bound by the program's name.
 TEST_F(ToolCallGrants, grants_of_interpreters_and_starters_are_refused) {
   scratch().write("project/tool", "#!/bin/sh\n");

@@ -1,5 +1,6 @@
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include <fmt/format.h>
@@ -136,6 +137,39 @@ TEST_F(ToolCallHost, command_has_the_sandbox_of_its_agent) {
   expect_completed(run);
   EXPECT_TRUE(fs::exists(inside)) << logs(run);
   EXPECT_FALSE(fs::exists(outside));
+}
+
+// APR-10, TOOL-4: between the decision and the start of a command, its folder is replaced: by a symlink that leads
+// outside, by another folder, and by a symlink to where it is now.
+TEST_F(ToolCallHost, command_starts_in_the_folder_that_was_decided_about_or_not_at_all) {
+  const fs::path sub = project() / "sub";
+  const fs::path outside = scratch().path() / "outside";
+  fs::create_directory(outside);
+  int number = 0;
+  for (const char* sandbox : {"none", "guard"}) {
+    configure(agent_config(fmt::format(", resume: live, sandbox: {}", sandbox), rules()));
+    for (const std::string_view way : {"symlink", "folder", "moved"}) {
+      SCOPED_TRACE(fmt::format("{} {}", sandbox, way));
+      const std::string name = fmt::format("c{}", ++number);
+      fs::remove_all(sub);
+      fs::create_directory(sub);
+      const std::string run = begin("wait_file " + name + "; call " + name + " shell_execute " +
+                                    quoted(R"({"argv":["ls"]})") + " --execute --cwd " + sub.string());
+      wait_for_status(run, "running");
+      auto daemon = serve_until("run.after_assign");
+      let(name);
+      expect_killed(*daemon, "run.after_assign");
+      const fs::path moved = outside / ("moved-" + name);
+      fs::rename(sub, moved);
+      if (way == "folder") fs::create_directory(sub);
+      if (way == "symlink") fs::create_directory_symlink(outside, sub);
+      if (way == "moved") fs::create_directory_symlink(moved, sub);
+      std::ofstream(sub / "seen");
+      finish(run);
+      EXPECT_EQ(call_of(run, name)["outcome"], "failed") << logs(run);
+      EXPECT_THAT(logs(run), AllOf(HasSubstr("working folder"), Not(HasSubstr("seen\\n"))));
+    }
+  }
 }
 
 class ToolCallHostKill : public ToolCallHost, public ::testing::WithParamInterface<const char*> {};

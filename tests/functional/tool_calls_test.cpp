@@ -245,6 +245,22 @@ TEST_F(ToolCalls, config_changed_during_a_run_does_not_loosen_it) {
   EXPECT_THAT(executed(), ElementsAre("c3"));
 }
 
+// TOOL-1: the policies of a run are those of its start, also for a daemon that finds the run.
+TEST_F(ToolCalls, next_daemon_decides_by_the_policies_of_the_start) {
+  const std::string run = begin("wait_file go; act c1 probe '{}'; act c2 forbidden '{}'; act c3 ask_me '{}' --once");
+  wait_for_status(run, "running");
+  configure(
+      "tools:\n  agent: {command: [/bin/sh, -c], resume: live}\npolicies:\n  tools: {probe: deny, forbidden: "
+      "auto_approve, ask_me: auto_approve}\n");
+  kill_daemon();
+  let("go");
+  expect_completed(run);
+  EXPECT_EQ(call_of(run, "c1")["decision"], "allow");
+  EXPECT_EQ(call_of(run, "c2")["decision"], "deny");
+  EXPECT_EQ(call_of(run, "c3")["decision"], "ask");
+  EXPECT_THAT(executed(), ElementsAre("c1"));
+}
+
 // TOOL-9: what ends without an answer leaves nothing that could still be allowed.
 TEST_F(ToolCalls, call_of_an_agent_that_ended_is_withdrawn) {
   const std::string run = begin("call c1 ask_me '{}' --once; exit 0");

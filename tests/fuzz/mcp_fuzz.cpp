@@ -25,6 +25,7 @@ void check_tools(const base::Value& arguments) {
   static_cast<void>(agents::parse_question(arguments, "q"));
   static_cast<void>(agents::parse_outside_question(arguments, "q"));
   static_cast<void>(agents::parse_progress(arguments));
+  static_cast<void>(agents::parse_outside_progress(arguments));
   static_cast<void>(agents::describe_decision(arguments));
 }
 
@@ -37,6 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   agents::McpServer server("1");
   std::vector<std::uint64_t> open;
   for (const std::string_view line : base::split(input, '\n')) {
+    for (const std::string& answer : agents::McpServer::on_long_line(line).lines) check_line(answer);
     const agents::McpReaction reaction = server.on_line(line);
     for (const std::string& answer : reaction.lines) check_line(answer);
     for (const agents::McpWork& work : reaction.work) {

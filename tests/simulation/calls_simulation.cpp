@@ -63,6 +63,7 @@ struct AgentCall {
   std::optional<base::CallId> id = {};
   std::optional<CallDecision> told = {};
   bool has_run = false;
+  bool is_reported = false;
 };
 
 class CallsSimulation {
@@ -168,8 +169,20 @@ class CallsSimulation {
     if (call.told) trace(fmt::format("{} is told {}", call.name, base::spell(*call.told)));
   }
 
+  // What was reported is over, whoever asks again.
+  void ask_again(const AgentCall& call) {
+    std::optional<CallStored> answered;
+    submit([&](Transaction& transaction) {
+      answered = store_call(transaction, *run_, policies_, make_attempt(call));
+      if (answered) answered = take_answer(transaction, answered->row.call.call_id, attempt_);
+    });
+    const bool is_allowed = answered && answered->row.call.answer != CallDecision::deny;
+    if (is_allowed) report_.broken.push_back(call.name + " was allowed after its result");
+  }
+
   // Runs at most once what it was allowed to; the tool host, what it has begun.
   void run_call(AgentCall& call) {
+    if (call.is_reported) return ask_again(call);
     if (call.told != CallDecision::allow || call.has_run) return;
     bool may_run = !call.is_hosted;
     if (call.is_hosted) {
@@ -188,6 +201,7 @@ class CallsSimulation {
         report_call(transaction, *run_, *call.id, {.failed = draw(4) == 0});
       }
     });
+    call.is_reported = !call.is_hosted;
   }
 
   // The agent ends; the daemon stores it, if need be the next one.

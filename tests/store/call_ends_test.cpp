@@ -226,6 +226,66 @@ TEST_P(CallEndsTest, result_of_a_call_is_stored_or_counts_as_ungated) {
       << "a call of another run";
 }
 
+// APR-7: a reported result uses the answer up: asked again, the call is over.
+TEST_P(CallEndsTest, reported_call_gets_no_further_yes) {
+  const base::RunId run = begin_run();
+  const auto report = [&](base::CallId id, bool failed) {
+    call([&](Transaction& transaction) { return report_call(transaction, run, id, {.failed = failed}); });
+  };
+  const CallStored asked = ask(run, "c1");
+  decide(asked.asked->approval_id, Word::approve);
+  const base::CallId approved = asked.row.call.call_id;
+  EXPECT_EQ(take(approved).row.call.answer, CallDecision::allow);
+  EXPECT_EQ(take(approved).row.call.answer, CallDecision::allow) << "its reply was lost";
+  report(approved, false);
+  EXPECT_EQ(ask(run, "c1").row.call.call_id, approved);
+  const CallStored again = take(approved);
+  EXPECT_EQ(again.row.call.answer, CallDecision::deny);
+  EXPECT_THAT(again.row.call.reason.value_or(""), ::testing::HasSubstr("already over"));
+  EXPECT_EQ(call_of(approved).outcome, CallOutcome::ran) << "the record stays";
+  const base::CallId allowed = ask(run, "c2", "mcp:t/allowed").row.call.call_id;
+  take(allowed);
+  report(allowed, true);
+  EXPECT_EQ(take(allowed).row.call.answer, CallDecision::deny);
+  // What the tool host ran has a result for the attempt that asked.
+  CallAttempt hosted = make_call("c3", "mcp:t/allowed");
+  hosted.is_hosted = true;
+  const base::CallId id = store(run, hosted).value().row.call.call_id;
+  take(id);
+  call([&](Transaction& transaction) { begin_hosted(transaction, id, {.attempt = 1, .epoch = 4}); });
+  call([&](Transaction& transaction) { end_hosted(transaction, id, false, "{}", 1); });
+  EXPECT_EQ(take(id).row.call.answer, CallDecision::allow);
+  // Nor may the agent run what the host runs, or the other way round.
+  EXPECT_EQ(testing::code_of([&] { ask(run, "c3", "mcp:t/allowed"); }), "call.not_allowed");
+  hosted.record.native_id = "c2";
+  EXPECT_EQ(testing::code_of([&] { store(run, hosted); }), "call.not_allowed");
+}
+
+// A session that is resumed may repeat what it has reported; what it had not, it may ask again.
+TEST_P(CallEndsTest, resumed_session_does_not_run_a_reported_call_again) {
+  const base::RunId run = begin_run();
+  const auto make = [&](const std::string& native_id, int attempt, const std::string& session) {
+    CallAttempt made = make_call(native_id, "mcp:t/allowed", attempt);
+    made.record.session_id = session;
+    return made;
+  };
+  const base::CallId ran = store(run, make("c1", 1, "s1")).value().row.call.call_id;
+  const base::CallId lost = store(run, make("c2", 1, "s1")).value().row.call.call_id;
+  take(ran);
+  take(lost);
+  call([&](Transaction& transaction) { return report_call(transaction, run, ran, {}); });
+  call([&](Transaction& transaction) {
+    return rerun_attempt(transaction, run, {.attempt = 1, .epoch = 4}, {.epoch = 4});
+  });
+  EXPECT_EQ(call_of(lost).outcome, CallOutcome::lost);
+  const CallStored repeated = store(run, make("c1", 2, "s1")).value();
+  EXPECT_EQ(repeated.row.call.call_id, ran);
+  EXPECT_EQ(take(ran, 2).row.call.answer, CallDecision::deny);
+  EXPECT_NE(store(run, make("c2", 2, "s1")).value().row.call.call_id, lost) << "decided anew";
+  EXPECT_NE(store(run, make("c1", 2, "s2")).value().row.call.call_id, ran) << "another session counts its calls anew";
+  EXPECT_NE(store(run, make_call("c1", "mcp:t/allowed", 2)).value().row.call.call_id, ran);
+}
+
 // A session that continues without its call.
 TEST_P(CallEndsTest, withdrawn_call_does_not_wait) {
   const base::RunId run = begin_run();

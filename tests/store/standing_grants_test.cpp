@@ -118,6 +118,11 @@ TEST_P(StandingGrantsTest, grants_of_a_tool_are_bounded) {
     for (int i = 0; i < 1'000; ++i) create_grant(transaction, make_grant(run));
   });
   EXPECT_EQ(code_of([&] { create(make_grant(run)); }), "grant.refused");
+  try {
+    create(make_grant(run));
+  } catch (const base::Error& error) {
+    EXPECT_THAT(error.fix(), ::testing::HasSubstr("`reeve policy grants`")) << "a command that exists";
+  }
   create(make_grant(run, "mcp:t/other"));
 }
 

@@ -25,6 +25,8 @@ struct Call {
   bool may_defer = false;
   // Does not wait for a person.
   bool asks_once = false;
+  // Empty: that of the run.
+  std::string folder;
   // A line is appended for a call that this agent runs.
   std::string effects;
 };
@@ -62,6 +64,7 @@ std::string body_of(const Call& call) {
       R"({"call":")" + call.id + R"(","tool":")" + call.tool + R"(","arguments":)" + call.arguments + "}";
   if (call.is_hosted) body.insert(body.size() - 1, R"(,"execute":true)");
   if (call.may_defer) body.insert(body.size() - 1, R"(,"may_defer":true)");
+  if (!call.folder.empty()) body.insert(body.size() - 1, R"(,"cwd":")" + call.folder + '"');
   return body;
 }
 
@@ -99,6 +102,7 @@ Call read_call(const Words& words, std::size_t tool_at) {
           .is_hosted = has_option(words, "--execute"),
           .may_defer = has_option(words, "--defer"),
           .asks_once = has_option(words, "--once"),
+          .folder = text_option(words, "--cwd"),
           .effects = text_option(words, "--effect")};
 }
 
@@ -142,7 +146,7 @@ int calls(const Words& words) {
 }
 
 constexpr std::array modes = {
-    Mode{"call", "ID TOOL ARGUMENTS [--execute] [--defer] [--once] [--effect FILE]",
+    Mode{"call", "ID TOOL ARGUMENTS [--execute] [--defer] [--once] [--cwd FOLDER] [--effect FILE]",
          "asks for that call on its run's socket, waits for the answer, through restarts of the daemon, and prints it; "
          "allowed, it appends `ID RUN ATTEMPT PID` to FILE, synced, and reports the result; exit 0, denied 1, refused "
          "3; with --once it does not wait, and with --defer exits with 90 then",

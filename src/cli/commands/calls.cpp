@@ -148,8 +148,8 @@ what became of it. `reeve show TC-5` shows one in full. Calls that an agent made
 
 Outcomes: `ran` and `failed`, as the agent or Reeve's tool host reported; `denied`; `waiting` for a person;
 `allowed`, with no report yet; `deferred`: the agent ended while the call waited and is resumed with the answer;
-`withdrawn`: the agent continued without an answer; `lost`: it may have run, nobody knows; `ungated`: the agent
-reported a result for a call that was not allowed.
+`withdrawn`: the agent continued without an answer; `lost`: allowed, and no result was reported before the agent
+ended, so it may have run; `ungated`: the agent reported a result for a call that was not allowed.
 
 `-f` prints the last ten in the order in which they were made, then each new one.
 

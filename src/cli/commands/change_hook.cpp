@@ -41,8 +41,13 @@ SettingsPath find_settings(const Call& call, HookDialect dialect) {
   return {*home, place.folder, place.file};
 }
 
-std::expected<std::string, std::string> make_text(HookChange change, HookDialect dialect, const std::string& before) {
-  if (change == HookChange::install) return agents::add_hook(dialect, before, fs::read_symlink("/proc/self/exe"));
+std::expected<std::string, std::string> make_text(const Call& call, HookChange change, HookDialect dialect,
+                                                  const std::string& before) {
+  if (change == HookChange::install) {
+    return agents::add_hook(
+        dialect, before,
+        {.program = fs::read_symlink("/proc/self/exe"), .is_required = call.arguments.has("--require")});
+  }
   if (base::trim(before).empty()) return before;
   return agents::remove_hook(dialect, before);
 }
@@ -71,7 +76,11 @@ void print_notes(const Call& call, HookDialect dialect) {
         "  after every change of the entry again.{}\n",
         is_project(call) ? " The project must be trusted as well." : "");
   }
-  if (dialect == HookDialect::gemini) print_aside("note: Gemini CLI runs no hooks in its ACP mode (`gemini --acp`).\n");
+  if (dialect == HookDialect::gemini) {
+    print_aside(
+        "note: Gemini CLI runs no hooks in its ACP mode (`gemini --acp`), and names no call: what becomes of its calls\n"
+        "  is shown as `lost`, not reported.\n");
+  }
 }
 
 void print_result(const Call& call, HookDialect dialect, const SettingsPath& path, std::string_view what,
@@ -98,7 +107,7 @@ ExitCode change_hook(const Call& call, HookChange change) {
   const SettingsPath path = find_settings(call, dialect);
   SettingsFile file(path);
   const std::string before = file.text().value_or(std::string());
-  const auto after = make_text(change, dialect, before);
+  const auto after = make_text(call, change, dialect, before);
   if (!after) {
     throw Error(ErrorCode::file_unreadable,
                 fmt::format("{} cannot be edited: {}", base::quoted(path.text().string()), after.error()),
@@ -129,10 +138,14 @@ std::vector<Positional> hook_change_positionals() {
   return {{.name = "AGENT", .help = "claude, codex, gemini or qwen", .choices = {"claude", "codex", "gemini", "qwen"}}};
 }
 
-std::vector<Option> hook_change_options() {
-  return {{.name = "--user", .help = "the settings in your home (default)"},
+std::vector<Option> hook_change_options(HookChange change) {
+  std::vector<Option> options = {{.name = "--user", .help = "the settings in your home (default)"},
           {.name = "--project", .help = "the settings in the current folder"},
           {.name = "--yes", .help = "do not ask"}};
+  if (change == HookChange::install) {
+    options.push_back({.name = "--require", .help = "deny outside a run; an entry that does so keeps it"});
+  }
+  return options;
 }
 
 }  // namespace reeve::cli

@@ -13,6 +13,6 @@ enum class HookChange { install, uninstall };
 ExitCode change_hook(const Call& call, HookChange change);
 
 std::vector<Positional> hook_change_positionals();
-std::vector<Option> hook_change_options();
+std::vector<Option> hook_change_options(HookChange change);
 
 }  // namespace reeve::cli

@@ -8,10 +8,10 @@ Command make_hook_uninstall() {
       .name = "hook uninstall",
       .summary = "Remove `reeve hook` from the settings of an agent",
       .about =
-          R"(Removes only Reeve's own entry, whatever the path of the program in it. Shows the change first and asks.)",
+          R"(Removes only Reeve's own entries, whatever the path of the program in them. Shows the change first and asks.)",
       .examples = {{"reeve hook uninstall claude", "show the change, then ask"}},
       .positionals = hook_change_positionals(),
-      .options = hook_change_options(),
+      .options = hook_change_options(HookChange::uninstall),
       .run = [](const Call& call) { return change_hook(call, HookChange::uninstall); },
   };
 }

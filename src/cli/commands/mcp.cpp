@@ -29,7 +29,7 @@ ExitCode run(const Call& call) {
       });
   read_lines(
       STDIN_FILENO, agents::max_mcp_line, [&](std::string_view line) { session.on_line(line); },
-      [&] { session.on_long_line(); });
+      [&](std::string_view beginning) { session.on_long_line(beginning); });
   session.drain(last_calls);
   return is_broken ? ExitCode::reader_gone : ExitCode::done;
 }
@@ -49,8 +49,8 @@ Inside a run: `approve`, the permission prompt tool of Claude Code; `ask_person`
 that needs a person waits for the answer; other calls continue meanwhile. A call is denied if the daemon does not
 answer.
 
-Outside a run it offers only `ask_person`, which asks through the running daemon; it starts none. Agents on other
-machines use `/mcp` at the daemon's port.)",
+Outside a run it offers only `ask_person` and `report_progress`, through the running daemon; it starts none. Agents on
+other machines use `/mcp` at the daemon's port.)",
       .examples = {{"claude --mcp-config '{\"mcpServers\":{\"reeve\":{\"command\":\"reeve\",\"args\":[\"mcp\"]}}}' "
                     "--permission-prompt-tool mcp__reeve__approve -p 'fix the test'",
                     "let Reeve answer what Claude Code would ask"}},

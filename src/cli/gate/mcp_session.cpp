@@ -24,9 +24,9 @@ void McpSession::on_line(std::string_view line) {
   react(server_.on_line(line));
 }
 
-void McpSession::on_long_line() {
+void McpSession::on_long_line(std::string_view beginning) {
   const std::lock_guard lock(mutex_);
-  react(agents::McpServer::on_long_line());
+  react(agents::McpServer::on_long_line(beginning));
 }
 
 void McpSession::react(const agents::McpReaction& reaction) {
@@ -69,8 +69,15 @@ void McpSession::drain(std::chrono::milliseconds timeout) {
   changed_.wait_for(lock, timeout, [this] { return open_.empty(); });
 }
 
+namespace {
+
+// Of a line that is too long.
+constexpr std::size_t long_beginning = 64UZ * 1024;
+
+}  // namespace
+
 void read_lines(int fd, std::size_t max_bytes, const std::function<void(std::string_view)>& on_line,
-                const std::function<void()>& on_long) {
+                const std::function<void(std::string_view)>& on_long) {
   std::array<char, 64UZ * 1024> part{};
   std::string line;
   bool is_dropped = false;
@@ -83,7 +90,7 @@ void read_lines(int fd, std::size_t max_bytes, const std::function<void(std::str
       const std::size_t newline = rest.find('\n');
       if (!is_dropped) line += rest.substr(0, newline);
       if (line.size() > max_bytes) {
-        on_long();
+        on_long(std::string_view(line).substr(0, long_beginning));
         is_dropped = true;
         line = std::string();
       }

@@ -31,7 +31,7 @@ class McpSession {
   McpSession& operator=(const McpSession&) = delete;
 
   void on_line(std::string_view line);
-  void on_long_line();
+  void on_long_line(std::string_view beginning);
   // Waits until no call is open, at most that long.
   void drain(std::chrono::milliseconds timeout);
 
@@ -55,8 +55,9 @@ class McpSession {
   std::vector<std::jthread> threads_;
 };
 
-// Reads lines of at most `max_bytes` from the descriptor to its end. Of a longer one, only `on_long` learns.
+// Reads lines of at most `max_bytes` from the descriptor to its end. Of a longer one, only `on_long` learns, with its
+// beginning.
 void read_lines(int fd, std::size_t max_bytes, const std::function<void(std::string_view)>& on_line,
-                const std::function<void()>& on_long);
+                const std::function<void(std::string_view)>& on_long);
 
 }  // namespace reeve::cli

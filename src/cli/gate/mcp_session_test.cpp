@@ -97,9 +97,10 @@ TEST(McpSession, long_lines_are_dropped_and_the_next_one_is_read) {
   });
   std::vector<std::string> seen;
   read_lines(
-      ends[0], 1000, [&](std::string_view line) { seen.emplace_back(line); }, [&] { seen.emplace_back("long"); });
+      ends[0], 1000, [&](std::string_view line) { seen.emplace_back(line); },
+      [&](std::string_view beginning) { seen.push_back("long " + std::string(beginning.substr(0, 3))); });
   ::close(ends[0]);
-  EXPECT_THAT(seen, ElementsAre("one", "long", "two"));
+  EXPECT_THAT(seen, ElementsAre("one", "long xxx", "two"));
 }
 
 }  // namespace

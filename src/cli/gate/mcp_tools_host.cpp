@@ -75,7 +75,7 @@ McpOutcome McpTools::dispatch(const McpWork& work, const std::stop_token& stop) 
   const bool is_own = is_own_tool(own, work.tool);
   if (!context_.is_inside) {
     if (!is_own) return McpError{agents::mcp_invalid_params, "no such tool outside a run: " + base::visible(work.tool)};
-    return ask_outside(work, stop);
+    return work.tool == agents::report_progress_tool ? report_outside(work, stop) : ask_outside(work, stop);
   }
   if (work.tool == agents::approve_tool) return approve(work, stop);
   if (!context_.socket) return failure("Reeve cannot be asked: REEVE_SOCKET is not set in this process of a run");
@@ -122,21 +122,26 @@ McpOutcome McpTools::ask_person(const McpWork& work, const std::stop_token& stop
   return text ? McpToolResult{.text = *text} : failure(text.error());
 }
 
+std::expected<client::DaemonPlace, std::string> McpTools::find_running() const {
+  client::DaemonPlace place = find_daemon_();
+  if (place.host) {
+    return std::unexpected(
+        fmt::format("REEVE_HOST names another daemon, which serves MCP itself: {}/mcp", place.host->url()));
+  }
+  if (client::Daemon(place).is_running()) return place;
+  return std::unexpected(
+      "nobody can be told: no Reeve daemon is running. Any `reeve` command that needs one starts it, or `reeve serve`; "
+      "until then, say it in your own answer.");
+}
+
 McpOutcome McpTools::ask_outside(const McpWork& work, const std::stop_token& stop) const {
   auto question = agents::parse_outside_question(work.arguments, own_name(work));
   if (!question) return failure(question.error());
   if (!question->body) return failure("`question` is missing: this server waits until the answer is there");
-  const client::DaemonPlace place = find_daemon_();
-  if (place.host) {
-    return failure(fmt::format("REEVE_HOST names another daemon, which serves MCP itself: {}/mcp", place.host->url()));
-  }
-  if (!client::Daemon(place).is_running()) {
-    return failure(
-        "nobody can be asked: no Reeve daemon is running. Any `reeve` command that needs one starts it, or "
-        "`reeve serve`; until then, ask in your own answer.");
-  }
-  if (const auto project = project_here(place)) question->body->set("project", Value::string(*project));
-  client::RunSocket socket(place.socket, {.deadline = base::SystemClock().boot_now() + decision_time, .stop = stop});
+  const auto place = find_running();
+  if (!place) return failure(place.error());
+  if (const auto project = project_here(*place)) question->body->set("project", Value::string(*project));
+  client::RunSocket socket(place->socket, {.deadline = base::SystemClock().boot_now() + decision_time, .stop = stop});
   const auto asked = socket.post("/api/questions", *question->body);
   if (!asked) return failure("the question could not be asked: " + asked.error());
   const std::string id = json::text_of(*asked, "approval_id");
@@ -151,6 +156,20 @@ McpOutcome McpTools::report_progress(const McpWork& work, const std::stop_token&
   if (!report) return failure(report.error());
   const auto noted = connect(stop, answer_time).post("/api/report", *report);
   return noted ? McpToolResult{.text = "noted"} : failure("the progress could not be reported: " + noted.error());
+}
+
+McpOutcome McpTools::report_outside(const McpWork& work, const std::stop_token& stop) const {
+  auto report = agents::parse_outside_progress(work.arguments);
+  if (!report) return failure(report.error());
+  const auto place = find_running();
+  if (!place) return failure(place.error());
+  if (const auto project = project_here(*place)) report->set("project", Value::string(*project));
+  client::RunSocket socket(place->socket, {.deadline = base::SystemClock().boot_now() + answer_time, .stop = stop});
+  const auto noted = socket.post("/api/progress", *report);
+  if (!noted) return failure("the progress could not be reported: " + noted.error());
+  const Value* kept = noted->find("kept");
+  const bool is_kept = kept != nullptr && kept->as_bool() != nullptr && *kept->as_bool();
+  return McpToolResult{.text = std::string(agents::describe_progress(is_kept))};
 }
 
 McpOutcome McpTools::read_context(const std::stop_token& stop) const {

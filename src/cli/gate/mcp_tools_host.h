@@ -1,5 +1,6 @@
 #pragma once
 
+#include <expected>
 #include <filesystem>
 #include <functional>
 #include <stop_token>
@@ -29,9 +30,12 @@ class McpTools {
   agents::McpOutcome ask_person(const agents::McpWork& work, const std::stop_token& stop) const;
   // Outside of a run. Starts no daemon.
   agents::McpOutcome ask_outside(const agents::McpWork& work, const std::stop_token& stop) const;
+  agents::McpOutcome report_outside(const agents::McpWork& work, const std::stop_token& stop) const;
   agents::McpOutcome report_progress(const agents::McpWork& work, const std::stop_token& stop) const;
   agents::McpOutcome read_context(const std::stop_token& stop) const;
   agents::McpOutcome run_hosted(const agents::McpWork& work, const std::stop_token& stop) const;
+  // Outside of a run: the running daemon, or why there is none that can be told.
+  std::expected<client::DaemonPlace, std::string> find_running() const;
   // Inside a run whose socket is known.
   client::RunSocket connect(const std::stop_token& stop, base::Milliseconds timeout) const;
   // Names a call or a question of this process.

@@ -41,7 +41,7 @@ class EventFilter {
     Condition condition = Condition::none;
     std::string value = {};
   };
-  static constexpr std::size_t kinds = 13;
+  static constexpr std::size_t kinds = 14;
 
   static std::optional<Wanted> parse_alias(std::string_view name);
   const std::vector<Wanted>& wanted(model::EventKind kind) const noexcept {

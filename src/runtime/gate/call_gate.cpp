@@ -19,6 +19,7 @@
 #include "runtime/inbox/inbox.h"
 #include "runtime/loop/store_task.h"
 #include "runtime/runs/run_outputs.h"
+#include "runtime/tools/command_folder.h"
 #include "runtime/tools/tool_host.h"
 
 namespace reeve::runtime {
@@ -107,12 +108,15 @@ struct CallGate::Question {
 struct CallGate::Prepared {
   engine::NamedCall named;
   ledger::CallAttempt attempt;
+  // Of a command that the tool host runs.
+  std::optional<os::KnownFolder> command_folder = {};
 };
 
 struct CallGate::Matter {
   Question question;
   // With Reeve's names, as the agent sent them: what the tool host runs.
   base::Value arguments;
+  std::optional<os::KnownFolder> command_folder;
   Done done;
 };
 
@@ -200,6 +204,7 @@ void CallGate::ask(base::RunId run, wire::CallRequest request, Done done) {
                           .time_left_ms = live.time_left_ms(),
                           .is_advisory = live.is_advisory()},
              .arguments = {},
+             .command_folder = {},
              .done = std::move(done)});
   Question& question = matter->question;
   question.origin.channel = question.request.channel;
@@ -216,13 +221,18 @@ void CallGate::ask(base::RunId run, wire::CallRequest request, Done done) {
 CallGate::Prepared CallGate::prepare(const Question& question) {
   const wire::CallRequest& request = question.request;
   const HideSecrets hide = [&](const std::string& text) { return base::redact(*question.secrets, text); };
-  Prepared prepared{.named = name_request(request, question.cwd), .attempt = {}};
+  Prepared prepared{.named = name_request(request, question.cwd), .attempt = {}, .command_folder = {}};
   ledger::CallAttempt& attempt = prepared.attempt;
   attempt.claim = question.claim;
   attempt.subject =
       read_call_subject(question.origin, prepared.named.tool, prepared.named.arguments, question.cwd, question.path);
-  // Not that of the request if the arguments name another.
-  const auto identity = read_folder_identity(attempt.subject.cwd);
+  // Not the folder of the request if the arguments name another.
+  if (request.execute && request.tool == hosted_shell_tool) {
+    prepared.command_folder = find_command_folder(question.origin.folder, attempt.subject.cwd);
+  }
+  const auto& folder = prepared.command_folder;
+  const auto identity = folder ? std::optional(engine::FolderIdentity{folder->device, folder->inode})
+                               : read_folder_identity(attempt.subject.cwd);
   if (!identity) {
     throw Error(ErrorCode::call_bad_request, fmt::format("{} is not a folder", base::quoted(attempt.subject.cwd)),
                 "`cwd` is the folder that the call works in");
@@ -253,6 +263,7 @@ CallGate::Prepared CallGate::prepare(const Question& question) {
 
 void CallGate::store(const std::shared_ptr<Matter>& matter, Prepared prepared) {
   matter->arguments = std::move(prepared.named.arguments);
+  matter->command_folder = std::move(prepared.command_folder);
   context_.crash_point("call.before_store");
   ask_store(
       context_.ledger, context_.loop,
@@ -295,6 +306,7 @@ void CallGate::answer(const std::shared_ptr<Matter>& matter, CallStored stored) 
                .arguments = matter->arguments,
                .folder = question.origin.folder,
                .cwd = question.cwd,
+               .command_folder = matter->command_folder,
                .ssh_agent = question.ssh_agent},
               [matter, reply](std::expected<wire::CallResult, Error> result) mutable {
                 if (!result) return matter->done(std::unexpected(result.error()));

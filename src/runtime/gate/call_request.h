@@ -9,8 +9,8 @@
 // A tool call as it arrives: checked, and with Reeve's names (TOOL-7). Pure.
 namespace reeve::runtime {
 
-// Of the whole request, as JSON.
-inline constexpr std::size_t max_call_bytes = 4 * 1024 * 1024;
+// Of the whole request, as JSON: as much as a hook reads from its agent.
+inline constexpr std::size_t max_call_bytes = 16 * 1024 * 1024;
 
 // Throws `call.bad_request` with what is wrong: names and ids that are empty, too long or not plain text, arguments
 // that are not an object, a folder that is not absolute, a dialect that nobody speaks.

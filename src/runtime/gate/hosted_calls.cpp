@@ -25,7 +25,6 @@ using base::ErrorCode;
 using ledger::Transaction;
 using wire::CallResult;
 
-constexpr std::string_view shell_tool = "shell_execute";
 constexpr auto default_shell_time = std::chrono::minutes(10);
 constexpr std::int64_t max_shell_seconds = 24LL * 60 * 60;
 // Of the output of a shell command, its end.
@@ -64,7 +63,7 @@ base::Milliseconds find_shell_time(const base::Value& arguments) {
 // one (RUN-14).
 RunPlan plan_shell(const RunPlan& parent, const HostedCalls::Call& call, std::vector<std::string> argv) {
   RunPlan plan;
-  plan.tool = std::string(shell_tool);
+  plan.tool = std::string(hosted_shell_tool);
   plan.profile.sandbox = parent.profile.sandbox;
   plan.profile.secrets = parent.profile.secrets;
   plan.profile.output_cap = parent.profile.output_cap;
@@ -74,6 +73,10 @@ RunPlan plan_shell(const RunPlan& parent, const HostedCalls::Call& call, std::ve
   plan.profile.on_interrupted = model::OnInterrupted::fail;
   plan.argv = std::move(argv);
   plan.cwd = call.cwd;
+  plan.known_folder = call.command_folder;
+  // What the agent itself could swap is not mounted by its name.
+  const bool is_beneath = call.cwd == parent.cwd || call.cwd.starts_with(parent.cwd + "/");
+  if (is_beneath) plan.sandbox_folder = parent.cwd;
   plan.project = parent.project;
   plan.environment = parent.environment;
   plan.metadata = {{"parent_run", call.run.text()}, {"tool_call", call.row.call.call_id.text()}};
@@ -89,15 +92,6 @@ std::string describe_end(const model::Run& run) {
   if (run.exit_code) text = fmt::format("exit {}", *run.exit_code);
   if (run.reason && !run.reason->empty()) text += ": " + *run.reason;
   return text;
-}
-
-bool is_inside(const std::string& folder, const std::string& root) {
-  std::error_code error;
-  const std::filesystem::path real = std::filesystem::canonical(folder, error);
-  if (error) return false;
-  const std::filesystem::path real_root = std::filesystem::canonical(root, error);
-  if (error) return false;
-  return real == real_root || real.string().starts_with(real_root.string() + "/");
 }
 
 }  // namespace
@@ -123,7 +117,7 @@ void HostedCalls::run(Call call, Done done) {
   active.waiting.push_back(std::move(done));
   if (call.row.begun_at) {
     follow_shell(id, *call.row.child_run);
-  } else if (call.row.call.tool == shell_tool) {
+  } else if (call.row.call.tool == hosted_shell_tool) {
     begin_shell(call);
   } else {
     begin_tool(call);
@@ -174,12 +168,7 @@ void HostedCalls::begin_shell(const Call& call) {
   const base::CallId id = call.row.call.call_id;
   LiveRun* parent = supervisor_.find(call.run);
   auto argv = find_shell_argv(call.arguments);
-  if (parent == nullptr || !argv) return finish(id, std::unexpected(not_allowed(id)));
-  if (!is_inside(call.cwd, call.folder)) {
-    return finish(id, std::unexpected(Error(ErrorCode::call_not_allowed,
-                                            fmt::format("{} is outside {}", base::quoted(call.cwd), call.folder),
-                                            "a hosted command runs inside the worktree")));
-  }
+  if (parent == nullptr || !argv || !call.command_folder) return finish(id, std::unexpected(not_allowed(id)));
   Supervisor::Along along = [id, claim = call.claim](Transaction& transaction, base::RunId child) {
     if (!ledger::begin_hosted(transaction, id, claim, child)) throw not_allowed(id);
   };

@@ -37,6 +37,8 @@ class HostedCalls {
     // That the call is confined to, and that it works in.
     std::string folder;
     std::string cwd;
+    // For a command: the folder that was decided about, which `cwd` names.
+    std::optional<os::KnownFolder> command_folder;
     // SSH_AUTH_SOCK of the run; empty: none.
     std::string ssh_agent;
   };

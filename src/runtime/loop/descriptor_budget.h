@@ -12,6 +12,8 @@ namespace reeve::runtime {
 struct DescriptorBudget {
   std::size_t max_runs = 0;
   std::size_t max_connections = 0;
+  // Of the sockets of all runs together, besides a few of each.
+  std::size_t max_run_connections = 0;
   std::size_t idle_keepers = 0;
   std::uint64_t limit = 0;
 };

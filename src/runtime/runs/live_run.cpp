@@ -160,6 +160,9 @@ void LiveRun::begin(Loop::Own<KeeperLink> link) {
   keeper_.begin(std::move(link), keeper_events());
   send(make_assignment());
   if (start_.input) send(*start_.input);
+  if (const auto& folder = start_.plan.known_folder) {
+    send(keeper::StartIn{folder->root, folder->name, folder->device, folder->inode});
+  }
   context_.crash_point("run.after_assign");
   context_.keepers.note_begun();
   // Paused before it began: the keeper waits.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "json/decode.h"
 #include "json/describe.h"
 #include "json/encode.h"
+#include "json/fields.h"
 #include "json/parse.h"
 
 namespace reeve::runtime {
@@ -271,6 +273,31 @@ std::vector<std::string> attempt_environment(base::RunId run, const std::optiona
   return entries;
 }
 
+namespace {
+
+// As texts: JSON numbers are shorter than a device or inode may be.
+base::Value describe_folder(const os::KnownFolder& folder) {
+  base::Value described = base::Value::object();
+  described.set("root", base::Value::string(folder.root));
+  described.set("name", base::Value::string(folder.name));
+  described.set("device", base::Value::string(std::to_string(folder.device)));
+  described.set("inode", base::Value::string(std::to_string(folder.inode)));
+  return described;
+}
+
+std::optional<os::KnownFolder> read_folder(const base::Value& described) {
+  os::KnownFolder folder{.root = json::text_of(described, "root"), .name = json::text_of(described, "name")};
+  const auto read = [&](std::string_view key, std::uint64_t& number) {
+    const std::string text = json::text_of(described, key);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && !text.empty() && end == text.data() + text.size();
+  };
+  if (!read("device", folder.device) || !read("inode", folder.inode)) return std::nullopt;
+  return folder;
+}
+
+}  // namespace
+
 keeper::Launch make_launch(const RunPlan& plan) {
   keeper::Launch launch{.argv = plan.argv, .folder = plan.cwd, .has_prompt = plan.prompt.has_value()};
   for (const auto& [name, value] : plan.environment) launch.environment.push_back(name + "=" + value);
@@ -283,6 +310,8 @@ keeper::Launch make_launch(const RunPlan& plan) {
   settings.set("risk", json::to_value(plan.risk));
   settings.set("calls", json::to_value(plan.calls));
   if (!plan.may_ask) settings.set("may_ask", base::Value::boolean(false));
+  if (plan.known_folder) settings.set("known_folder", describe_folder(*plan.known_folder));
+  if (!plan.sandbox_folder.empty()) settings.set("sandbox_folder", base::Value::string(plan.sandbox_folder));
   launch.settings = json::encode(settings);
   return launch;
 }
@@ -311,6 +340,11 @@ std::optional<RunPlan> read_plan(std::string_view bytes) {
   plan.columns = size("columns", plan.columns);
   plan.may_ask = settings->find("may_ask") == nullptr;
   plan.has_stdin = settings->find("stdin") != nullptr;
+  plan.sandbox_folder = json::text_of(*settings, "sandbox_folder");
+  if (const base::Value* found = settings->find("known_folder")) {
+    plan.known_folder = read_folder(*found);
+    if (!plan.known_folder) return std::nullopt;
+  }
   // Launches of earlier versions have none.
   if (const base::Value* found = settings->find("risk")) {
     const auto risk = json::from_value<model::RiskLevels>(*found);

@@ -12,6 +12,7 @@
 #include "keeper/records.h"
 #include "model/config.h"
 #include "model/run.h"
+#include "os/beneath.h"
 #include "runtime/runs/call_terms.h"
 #include "wire/run_request.h"
 
@@ -24,6 +25,10 @@ struct RunPlan {
   model::ToolProfile profile;
   std::vector<std::string> argv;
   std::string cwd;
+  // The folder that was decided about, named by `cwd`: the run starts in exactly this one (APR-10).
+  std::optional<os::KnownFolder> known_folder;
+  // What a sandbox lets the run write; empty: `cwd`.
+  std::string sandbox_folder;
   std::optional<model::ProjectRef> project;
   std::map<std::string, std::string> environment;
   // Sent to standard input.

@@ -15,7 +15,11 @@ void assign_private_dir(const RuntimeContext& context, const RunPlan& plan, base
   } catch (const base::Error& error) {
     context.log_warning(fmt::format("cannot create the result folder of {}: {}", run.text(), error.message()));
   }
-  SandboxRun shown{.working_folder = plan.cwd, .attempt_folder = assign.attempt_folder, .own_folders = {}};
+  SandboxRun shown{.working_folder = plan.sandbox_folder.empty() ? plan.cwd : plan.sandbox_folder,
+                   .start_folder = plan.cwd,
+                   .known_folder = plan.known_folder,
+                   .attempt_folder = assign.attempt_folder,
+                   .own_folders = {}};
   shown.own_folders.push_back(assign.attempt_folder + "/" + keeper::own_name);
   if (make_run_socket_folder(context.folder, run)) {
     assign.environment.push_back(fmt::format("REEVE_SOCKET={}", run_socket_path(context.folder, run)));

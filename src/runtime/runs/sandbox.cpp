@@ -32,10 +32,15 @@ Error unavailable(std::string_view why) {
 }
 
 std::vector<std::string> make_words(const SandboxPlace& place, const std::string& status_file,
-                                    const std::string& bubblewrap, const project::Confinement& confinement) {
+                                    const std::string& bubblewrap, const project::Confinement& confinement,
+                                    const std::optional<os::KnownFolder>& folder = {}) {
   std::vector<std::string> words = {place.keeper_program, "confine", status_file, "--", bubblewrap};
   for (std::string& word : project::make_bubblewrap_words(confinement)) words.push_back(std::move(word));
-  for (const char* word : {"--", place.keeper_program.c_str(), "enter", "--"}) words.emplace_back(word);
+  for (const char* word : {"--", place.keeper_program.c_str(), "enter"}) words.emplace_back(word);
+  if (folder) {
+    for (std::string& word : keeper::make_folder_words(*folder)) words.push_back(std::move(word));
+  }
+  words.emplace_back("--");
   return words;
 }
 
@@ -48,9 +53,10 @@ std::vector<std::string> make_wrapper(const SandboxPlace& place, const SandboxRu
   auto confinement = project::find_confinement(run.working_folder, place.state);
   // Incomplete on purpose: the program reports that and exits, and without a status file the run fails.
   if (!bubblewrap || !confinement) return {place.keeper_program, "confine"};
+  confinement->start_folder = run.start_folder;
   confinement->own_folders = run.own_folders;
   confinement->programs = {place.keeper_program};
-  return make_words(place, status_file, *bubblewrap, *confinement);
+  return make_words(place, status_file, *bubblewrap, *confinement, run.known_folder);
 }
 
 void settle_sandboxed_exit(keeper::ExitRecord& record, const std::string& attempt_folder) {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "keeper/records.h"
+#include "os/beneath.h"
 #include "os/process.h"
 #include "project/confinement.h"
 #include "runtime/loop/loop.h"
@@ -23,7 +24,10 @@ struct SandboxPlace {
 
 // What the tool may see of its run besides its working folder.
 struct SandboxRun {
+  // Writable; the tool starts in `start_folder`, and if that was decided about, in exactly that one.
   std::string working_folder;
+  std::string start_folder;
+  std::optional<os::KnownFolder> known_folder = {};
   // Contains the status file; hidden from the tool.
   std::string attempt_folder;
   std::vector<std::string> own_folders;

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/error.h"
+#include "git/linked.h"
 #include "tests/support/files.h"
 #include "tests/support/git_repository.h"
 #include "tests/support/hosted_call.h"
@@ -226,6 +228,36 @@ TEST_F(HostedGitHostile, the_record_of_a_commit_has_no_text_of_the_agent) {
   tools.run("git_commit", R"x({"message": "$(evil)"})x");
   EXPECT_THAT(testing::read_text(made.root() / ".git/logs/HEAD"), Not(HasSubstr("evil")));
   EXPECT_EQ(made.git({"log", "-1", "--format=%an %s"}), "$(evil) $(evil)");
+}
+
+// TOOL-4: what an agent puts in the place of the index costs neither the disk nor a thread.
+TEST_F(HostedGitHostile, index_that_is_huge_or_no_file_is_not_copied) {
+  const fs::path index = made.root() / ".git/index";
+  fs::resize_file(index, 1UZ << 40U);
+  for (const char* tool : {"git_diff", "git_commit"}) {
+    const std::string arguments = std::string_view(tool) == "git_commit" ? R"({"message": "m"})" : "{}";
+    EXPECT_THAT(tools.refuse(tool, arguments), HasSubstr("larger than 256 MiB")) << tool;
+  }
+  EXPECT_THAT(tools.refuse("git_add", R"({"paths": ["file.txt"]})"), HasSubstr("larger than 256 MiB"));
+  fs::remove(index);
+  ASSERT_EQ(::mkfifo(index.c_str(), 0600), 0);
+  EXPECT_THAT(tools.refuse("git_diff", "{}"), HasSubstr("not a regular file"));
+  fs::remove(index);
+  fs::create_symlink("/etc/passwd", index);
+  EXPECT_THAT(tools.refuse("git_diff", "{}"), HasSubstr("is a symlink"));
+  EXPECT_TRUE(fs::is_empty(made.beside("scratch")));
+}
+
+TEST_F(HostedGitHostile, copy_of_the_index_ends_when_its_call_is_stopped) {
+  const fs::path index = made.root() / ".git/index";
+  const auto copy = [&](bool gives_up) {
+    git::copy_index(index, made.beside("copy"), {.gives_up = [gives_up] { return gives_up; }});
+  };
+  EXPECT_THROW(copy(true), base::Error);
+  EXPECT_FALSE(fs::exists(made.beside("copy")));
+  copy(false);
+  EXPECT_EQ(fs::file_size(made.beside("copy")), fs::file_size(index));
+  EXPECT_EQ(fs::last_write_time(made.beside("copy")), fs::last_write_time(index)) << "git compares times";
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <atomic>
 #include <fcntl.h>
 #include <filesystem>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -8,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/error.h"
+#include "runtime/tools/command_folder.h"
 #include "tests/support/files.h"
 #include "tests/support/git_repository.h"
 #include "tests/support/hosted_call.h"
@@ -100,6 +103,29 @@ TEST_F(ToolSwap, a_swapped_file_never_leads_outside) {
     for (int j = 0; j < 3; ++j) tools.call("file_write", R"({"path": "file", "content": "changed"})");
   }
   EXPECT_EQ(testing::read_text(outside / "file"), "SECRET\n");
+}
+
+TEST_F(ToolSwap, a_swapped_folder_of_a_command_never_leads_outside) {
+  scratch.write("tree/real/file", "fine\n");
+  scratch.write("outside/file", "SECRET\n");
+  fs::create_symlink("../outside", root / "fake");
+  struct stat inside{};
+  ASSERT_EQ(::stat((root / "real").c_str(), &inside), 0);
+  const os::KnownFolder known = find_command_folder(root.string(), (root / "real").string());
+  EXPECT_EQ(known.inode, inside.st_ino);
+  const Swapper swapper(root / "real", root / "fake");
+  repeat(3'000, [&](int) {
+    try {
+      const auto found = find_command_folder(root.string(), (root / "real").string());
+      EXPECT_EQ(found, known);
+      const auto opened = os::open_known(known);
+      struct stat status{};
+      if (opened) EXPECT_TRUE(::fstat(opened->fd(), &status) == 0 && status.st_ino == inside.st_ino);
+      return wire::CallResult{.is_error = !opened};
+    } catch (const base::Error&) {
+      return wire::CallResult{.is_error = true};
+    }
+  });
 }
 
 // git opens files by name, which is why it only sees copies.

@@ -38,6 +38,9 @@ std::optional<std::string> find_argument_fault(std::string_view tool, const base
 // `max_hosted_content` bytes and says what was cut. Requires that find_argument_fault() has nothing to say.
 wire::CallResult run_hosted(const HostedCall& call, const std::stop_token& stop);
 
+// The only tool that is not run by run_hosted().
+inline constexpr std::string_view hosted_shell_tool = "shell_execute";
+
 inline constexpr std::size_t max_hosted_content = 256 * 1024;
 
 // The argument vector of a `shell_execute` call: `argv`, or `command` through /bin/sh -c. Nothing if the arguments have

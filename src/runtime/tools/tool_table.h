@@ -32,7 +32,8 @@ struct ToolShape {
 };
 
 inline constexpr std::size_t max_listed_texts = 1'000;
-inline constexpr std::size_t max_written_bytes = 4 * base::limits::mib;
+// Escaped as JSON, a text may take six times its bytes, and must still fit into a request.
+inline constexpr std::size_t max_written_bytes = 2 * base::limits::mib;
 
 // In the order of SPEC, TOOL-4.
 const std::vector<ToolShape>& tool_table();

@@ -177,7 +177,10 @@ std::optional<std::string> WorktreeGit::find_branch_ref() const {
 
 void WorktreeGit::copy_index() const {
   std::error_code error;
-  if (fs::exists(place().own / "index", error)) git::copy_index(place().own / "index", index_);
+  if (fs::exists(place().own / "index", error)) {
+    git::copy_index(place().own / "index", index_,
+                    {.max_bytes = max_copied_bytes, .gives_up = [this] { return stop_.stop_requested(); }});
+  }
   // 1: some are changed.
   git::run(in_worktree({"update-index", "-q", "--refresh", "--ignore-submodules"}));
 }

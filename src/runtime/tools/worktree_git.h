@@ -46,7 +46,7 @@ class WorktreeGit {
   std::optional<std::string> find_commit(const std::string& revision) const;
   // HEAD's branch: "refs/heads/main"; nullopt if detached.
   std::optional<std::string> find_branch_ref() const;
-  // Takes a copy of the index, and notes in it which files are unchanged.
+  // Takes a copy of the index, of at most 256 MiB, and notes in it which files are unchanged.
   void copy_index() const;
 
   struct Copies {

@@ -56,7 +56,8 @@ constexpr auto rules = std::to_array<RuleOfPath>({
     {"POST", "/api/pipelines", ProjectRule::start},
     {"POST", "/api/failures/seen", ProjectRule::start},
     {"POST", "/api/questions", ProjectRule::start},
-    // Its questions are about the token's project.
+    {"POST", "/api/progress", ProjectRule::start},
+    // Its questions and reports are about the token's project.
     {"POST", "/mcp", ProjectRule::open},
     {"GET", "/api/workflows", ProjectRule::settings},
     {"POST", "/api/workflows/validate", ProjectRule::settings},

@@ -75,7 +75,7 @@ struct HttpServer::Core final : Host, std::enable_shared_from_this<Core> {
       }
       // The last quarter is reserved for the owner's unix socket, so that TCP clients cannot lock the owner out.
       const std::size_t most = listener.entrance ? limits.connections - limits.connections / 4 : limits.connections;
-      if (connections.size() >= most) {
+      if (connections.size() >= most || !has_share()) {
         turn_away(socket, connections.size());
         note_answer(503);
         continue;
@@ -83,6 +83,14 @@ struct HttpServer::Core final : Host, std::enable_shared_from_this<Core> {
       admit_connection(listener, std::move(socket));
     }
   }
+
+  // Whether one more connection is the server's own, or fits into the pool.
+  bool has_share() const {
+    return limits.pool == nullptr || connections.size() < limits.own_connections ||
+           limits.pool->used < limits.pool->most;
+  }
+  // Whether the newest connection counts in the pool. In whatever order they go, as many leave it as have entered it.
+  bool is_last_shared() const { return limits.pool != nullptr && connections.size() > limits.own_connections; }
 
   // Accepts with the reserved descriptor and refuses; false if there is none.
   bool turn_away_by_spare(const Listener& listener) {
@@ -121,6 +129,7 @@ struct HttpServer::Core final : Host, std::enable_shared_from_this<Core> {
     }
     const auto connection = open_connection(shared_from_this(), std::move(socket), connecting);
     connections.emplace(connection.get(), connection);
+    if (is_last_shared()) ++limits.pool->used;
     if (meters != nullptr) meters->connections.add(1);
     if (listener.entrance) strangers.push_back({connection, loop.now()});
   }
@@ -145,6 +154,7 @@ struct HttpServer::Core final : Host, std::enable_shared_from_this<Core> {
 
   void gone(Connection& connection) override {
     known(connection);
+    if (is_last_shared()) --limits.pool->used;
     connections.erase(&connection);
     if (meters != nullptr) meters->connections.add(-1);
     if (is_closing && connections.empty()) tell_closed();

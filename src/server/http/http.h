@@ -125,6 +125,12 @@ struct TcpEntrance {
   std::shared_ptr<Tls> tls = {};
 };
 
+// Connections that several servers may have together, besides those that each has for itself. Lives on the loop.
+struct ConnectionPool {
+  std::size_t most = 0;
+  std::size_t used = 0;
+};
+
 class HttpServer {
  public:
   struct Limits {
@@ -132,6 +138,11 @@ class HttpServer {
     std::size_t body_bytes = 16UZ * 1024 * 1024;
     std::size_t headers = 100;
     std::size_t connections = 1'024;
+    // Of all bodies that are received or answered at a time: what would exceed it gets 503.
+    std::size_t all_bodies_bytes = SIZE_MAX;
+    // Connections beyond the server's own count in the pool, which must outlive it; null: only `connections` counts.
+    ConnectionPool* pool = nullptr;
+    std::size_t own_connections = 0;
     // Whether to reserve a descriptor, so that a client can be refused properly when no others are left.
     bool keeps_spare = false;
     // TCP only: the limit of unauthenticated connections, beyond which the oldest is closed, and the time such a

@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 #include <sys/socket.h>
+#include <utility>
 
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
@@ -88,6 +89,9 @@ class HttpConnection final : public Connection, public Outlet, public std::enabl
   void start_read();
   void take_bytes(const error_code& error, std::size_t count);
   void parse();
+  // False if the bodies of all connections take too much.
+  bool count_body();
+  void release_body();
   void ask_admission();
   void take_admission(Admission admission);
   void handle();
@@ -121,6 +125,8 @@ class HttpConnection final : public Connection, public Outlet, public std::enabl
   boost::beast::flat_buffer buffer_;
   bool is_reading_ = false;
   std::optional<RequestReader> reader_;
+  // Of the request being read or answered, as counted by the host.
+  std::size_t body_bytes_ = 0;
   std::weak_ptr<HttpResponder> responder_;
   std::weak_ptr<HttpStream> stream_;
   bool is_head_request_ = false;
@@ -183,6 +189,7 @@ void HttpConnection::parse() {
   const auto bytes = buffer_.cdata();
   buffer_.consume(reader_->put({static_cast<const char*>(bytes.data()), bytes.size()}));
   if (reader_->refusal()) return refuse(Refusal(*reader_->refusal()));
+  if (!count_body()) return refuse(too_many_bodies(host_->limits.all_bodies_bytes));
   if (admit_ && !is_admitted_ && reader_->is_in_body()) return ask_admission();
   if (reader_->is_complete()) return handle();
   if (state_ == State::idle) {
@@ -197,6 +204,16 @@ void HttpConnection::parse() {
   }
   start_read();
 }
+
+bool HttpConnection::count_body() {
+  const std::size_t bytes = reader_->head().body.size();
+  if (bytes == body_bytes_) return true;
+  host_->body_bytes += bytes - body_bytes_;
+  body_bytes_ = bytes;
+  return host_->body_bytes <= host_->limits.all_bodies_bytes;
+}
+
+void HttpConnection::release_body() { host_->body_bytes -= std::exchange(body_bytes_, 0); }
 
 // Stops reading meanwhile, so that only admitted clients can make the server read a body.
 void HttpConnection::ask_admission() {
@@ -228,6 +245,8 @@ void HttpConnection::handle() {
   is_http_1_0_ = reader_->is_http_1_0();
   Request request = reader_->take();
   reader_.reset();
+  // Many connections wait for long.
+  if (buffer_.size() == 0 && buffer_.capacity() > header_read_bytes) buffer_.shrink_to_fit();
   is_head_request_ = request.method == "HEAD";
   is_change_ = !is_head_request_ && request.method != "GET";
   request.peer = peer_;
@@ -249,6 +268,7 @@ void HttpConnection::refuse(Response response) {
   state_ = State::refusing;
   keeps_alive_ = false;
   reader_.reset();
+  release_body();
   buffer_.clear();
   set_deadline_in(host_->limits.write_time);
   host_->note_answer(response.status);
@@ -258,6 +278,7 @@ void HttpConnection::refuse(Response response) {
 }
 
 void HttpConnection::next_request() {
+  release_body();
   if (!keeps_alive_ || host_->is_closing) return close();
   state_ = State::idle;
   set_deadline_in(host_->limits.idle_time);
@@ -297,6 +318,7 @@ std::shared_ptr<Stream> HttpConnection::begin(const Response& head) {
 // Hands over the socket and the bytes already read; this object is finished then.
 std::shared_ptr<WebSocket> HttpConnection::upgrade(const Request& request, const WebSocketLimits& limits) {
   const auto self = shared_from_this();
+  release_body();
   if (is_http_1_0_) {
     send(refusal_response(bad_request("a WebSocket needs HTTP/1.1")));
     return nullptr;
@@ -438,6 +460,7 @@ void HttpConnection::close() {
   const auto self = shared_from_this();
   state_ = State::closed;
   timer_ = {};
+  release_body();
   error_code error;
   error = socket_.close(error);
   outbox_.clear();

@@ -32,6 +32,8 @@ struct Host {
   void note_answer(int status) const noexcept {
     if (meters != nullptr) meters->note_answer(status);
   }
+  // Of requests that are received or answered.
+  std::size_t body_bytes = 0;
   // No further requests are accepted.
   bool is_closing = false;
 };

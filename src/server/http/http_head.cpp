@@ -102,6 +102,11 @@ Refusal overloaded(std::size_t connections) {
           fmt::format("the limit of {} connections is reached", connections), "close some, then try again"};
 }
 
+Refusal too_many_bodies(std::size_t most) {
+  return {503, ErrorCode::http_overloaded, "too many large requests at once",
+          fmt::format("the limit for all of them is {} bytes", most), "send it again in a moment"};
+}
+
 Refusal no_answer(std::string detail) {
   return {500, ErrorCode::http_no_answer, "the request was not answered", std::move(detail),
           "check the daemon's log, and report this as a bug"};

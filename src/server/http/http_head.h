@@ -36,6 +36,7 @@ Refusal header_too_large(std::size_t most);
 Refusal too_many_headers(std::size_t most);
 Refusal timed_out();
 Refusal overloaded(std::size_t connections);
+Refusal too_many_bodies(std::size_t most);
 Refusal no_answer(std::string detail);
 Refusal no_longer_in(std::string why);
 

@@ -20,6 +20,8 @@ using boost::system::error_code;
 
 std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
+constexpr std::size_t reserved_bytes = 256UZ * 1024;
+
 Refusal unknown_coding() {
   return {415, base::ErrorCode::http_unsupported_coding, "unsupported transfer coding", "only `chunked` is supported",
           "send the body without any other coding"};
@@ -106,7 +108,8 @@ struct RequestReader::Parser final : http::basic_parser<true> {
   }
 
   void on_body_init_impl(const boost::optional<std::uint64_t>& length, error_code&) override {
-    if (length) request.body.reserve(static_cast<std::size_t>(*length));
+    // What is announced may never arrive.
+    if (length) request.body.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(*length, reserved_bytes)));
   }
 
   std::size_t on_body_impl(boost::beast::string_view bytes, error_code&) override {

@@ -8,6 +8,7 @@
 
 #include "client/http.h"
 #include "tests/support/server/service.h"
+#include "tests/support/session.h"
 #include "tests/support/socket.h"
 
 namespace reeve::server {
@@ -281,6 +282,56 @@ TEST(HttpServer, excess_connections_get_503) {
     EXPECT_THAT(answer.body, HasSubstr(R"("code":"http.overloaded")"));
   }
   EXPECT_EQ(one.ask({.target = "/4"}).status, 200);
+}
+
+// Two servers with one place of their own each and one between them.
+TEST(HttpServer, connections_beyond_its_own_share_a_pool) {
+  const std::string wish = "GET / HTTP/1.1\r\n\r\n";
+  ConnectionPool pool{.most = 1};
+  const HttpServer::Limits limits{.connections = 10, .pool = &pool, .own_connections = 1};
+  Service one(echo, limits);
+  const auto status = [&](RawSocket& socket) {
+    socket.send(wish);
+    return socket.read_until("\r\n\r\n").substr(9, 3);
+  };
+  RawSocket own(one.path());
+  EXPECT_EQ(status(own), "200");
+  {
+    RawSocket shared(one.path());
+    EXPECT_EQ(status(shared), "200");
+    RawSocket refused(one.path());
+    EXPECT_THAT(refused.read_until("\r\n\r\n"), HasSubstr(" 503 "));
+    one.on_loop([&] { EXPECT_EQ(pool.used, 1); });
+    // The first one leaves: the other is the server's own then.
+    own.close();
+    EXPECT_TRUE(testing::eventually([&] {
+      std::size_t used = 9;
+      one.on_loop([&] { used = pool.used; });
+      return used == 0;
+    }));
+    RawSocket next(one.path());
+    EXPECT_EQ(status(next), "200");
+  }
+  one.stop();
+  EXPECT_EQ(pool.used, 0);
+}
+
+// However many connections there are, the bodies that they send have one limit together.
+TEST(HttpServer, bodies_of_all_connections_have_a_limit_together) {
+  Service service(echo, {.body_bytes = mib, .all_bodies_bytes = 3 * mib / 2});
+  RawSocket first(service.path());
+  first.send(fmt::format("POST / HTTP/1.1\r\nContent-Length: {}\r\n\r\n", mib) + std::string(mib - 1, 'x'));
+  const auto post = [&](std::size_t size) {
+    return client::Connection(service.path())
+        .ask({.method = "POST", .target = "/", .body = std::string(size, 'y')})
+        .status;
+  };
+  // The first one's bytes have arrived.
+  EXPECT_TRUE(testing::eventually([&] { return post(mib) == 503; }));
+  EXPECT_EQ(post(mib / 4), 200) << "there is room for it";
+  first.send("x");
+  EXPECT_THAT(first.read_until("\r\n\r\n"), HasSubstr(" 200 "));
+  EXPECT_TRUE(testing::eventually([&] { return post(mib) == 200; })) << "the room is free again";
 }
 
 TEST(HttpServer, reports_a_client_that_leaves_before_the_response) {

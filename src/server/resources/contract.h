@@ -19,6 +19,7 @@ std::vector<Operation> terminal_operations(json::Schemas& schemas);
 std::vector<Operation> stdin_operations(json::Schemas& schemas);
 std::vector<Operation> approval_operations(json::Schemas& schemas);
 std::vector<Operation> question_operations(json::Schemas& schemas);
+std::vector<Operation> progress_operations(json::Schemas& schemas);
 std::vector<Operation> mcp_operations(json::Schemas& schemas);
 std::vector<Operation> tool_call_operations(json::Schemas& schemas);
 std::vector<Operation> agent_session_operations(json::Schemas& schemas);

@@ -11,6 +11,7 @@
 #include "json/describe.h"
 #include "server/request/exchange.h"
 #include "server/resources/contract.h"
+#include "server/resources/progress_body.h"
 #include "server/resources/question_body.h"
 
 // /mcp: the Model Context Protocol over Streamable HTTP, for agents outside of runs. Without sessions: each POST stands
@@ -61,6 +62,7 @@ class McpPost : public std::enable_shared_from_this<McpPost> {
  private:
   void start(const McpWork& work) {
     if (work.kind == McpWork::Kind::list_tools) return finish(work.ticket, agents::port_tools());
+    if (work.tool == agents::report_progress_tool) return report(work);
     if (work.tool != agents::ask_person_tool) {
       return finish(work.ticket, McpError{agents::mcp_invalid_params, "no such tool: " + base::visible(work.tool)});
     }
@@ -69,6 +71,21 @@ class McpPost : public std::enable_shared_from_this<McpPost> {
     open_[work.ticket].reference = asked->reference;
     try {
       ask(work.ticket, *asked);
+    } catch (const Error& error) {
+      finish(work.ticket, failure(error.message()));
+    }
+  }
+
+  void report(const McpWork& work) {
+    const auto body = agents::parse_outside_progress(work.arguments);
+    if (!body) return finish(work.ticket, failure(body.error()));
+    try {
+      exchange_->daemon.caller_progress().report(
+          parse_progress(*exchange_, *body),
+          [self = shared_from_this(), ticket = work.ticket](const std::expected<bool, Error>& is_kept) {
+            if (!is_kept) return self->finish(ticket, failure(is_kept.error().message()));
+            self->finish(ticket, McpToolResult{.text = std::string(agents::describe_progress(*is_kept))});
+          });
     } catch (const Error& error) {
       finish(work.ticket, failure(error.message()));
     }

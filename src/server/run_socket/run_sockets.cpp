@@ -11,14 +11,18 @@ namespace reeve::server {
 
 namespace {
 
-// Every call that waits has a connection of its own.
-constexpr HttpServer::Limits run_socket_limits{
-    .header_bytes = 16UZ * 1024, .body_bytes = runtime::max_call_bytes, .connections = 64};
-constexpr int backlog = 64;
+// Every call that waits has a connection of its own: 1,000 may wait (ledger/tool_calls.cpp), and others come besides.
+constexpr std::size_t max_connections = 1'024;
+// A connection that waits holds a few kilobytes; what bodies may take at a time is limited for all of them.
+constexpr std::size_t max_bodies_bytes = 256UZ * 1024 * 1024;
+// Those of each run, whatever other runs have open.
+constexpr std::size_t own_connections = 4;
+constexpr int backlog = 256;
 
 }  // namespace
 
-RunSockets::RunSockets(runtime::Daemon& daemon) : daemon_(daemon), api_(daemon) {
+RunSockets::RunSockets(runtime::Daemon& daemon)
+    : daemon_(daemon), api_(daemon), pool_{.most = daemon.context().descriptors.max_run_connections} {
   daemon_.supervisor().set_lifetime_hooks(
       {.open = [this](base::RunId run) { open(run); }, .close = [this](base::RunId run) { close(run); }});
 }
@@ -37,7 +41,12 @@ void RunSockets::open(base::RunId run) {
         [this, run](Request request, std::shared_ptr<Responder> responder) {
           api_.handle(run, std::move(request), std::move(responder));
         },
-        run_socket_limits);
+        HttpServer::Limits{.header_bytes = 16UZ * 1024,
+                           .body_bytes = runtime::max_call_bytes,
+                           .connections = max_connections,
+                           .all_bodies_bytes = max_bodies_bytes,
+                           .pool = &pool_,
+                           .own_connections = own_connections});
     server->count_in(daemon_.meters().run_sockets);
     server->accept(os::listen_at(runtime::run_socket_path(state, run), os::SocketKind::stream, backlog));
     run_sockets_.insert_or_assign(run, std::move(server));

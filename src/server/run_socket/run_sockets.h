@@ -23,6 +23,7 @@ class RunSockets {
 
   runtime::Daemon& daemon_;
   RunSocketApi api_;
+  ConnectionPool pool_;
   std::map<base::RunId, std::unique_ptr<HttpServer>> run_sockets_;
 };
 

@@ -27,6 +27,16 @@ ORDER BY CASE WHEN native_id = :native_id THEN 0 ELSE 1 END, number LIMIT 1
 UPDATE tool_calls SET outcome = :outcome, result = :result, duration_ms = :duration_ms
 WHERE number = :call AND begun_at IS NOT NULL AND outcome IS NULL
 
+-- name: call_ended
+-- The call with this name and content that the same session ran in an earlier attempt.
+SELECT number, run, attempt, session_id, native_id, parent_native_id, native_tool, tool, arguments, arguments_digest, cwd,
+  decision, rule, reason, approval, grant_number, decided_by, answer, asked_at, answered_at, outcome, result_digest,
+  result_bytes, duration_ms, channel, project, may_defer, hosted, begun_at, result, child_run, taken_attempt
+FROM tool_calls
+WHERE run = :run AND native_id = :native_id AND arguments_digest = :digest AND session_id = :session
+  AND attempt < :attempt AND (outcome = 'ran' OR outcome = 'failed')
+ORDER BY number DESC LIMIT 1
+
 -- name: call_insert [sqlite]
 INSERT INTO tool_calls (number, run, ordinal, attempt, session_id, native_id, parent_native_id, native_tool, tool, arguments,
   arguments_digest, cwd, decision, rule, reason, approval, grant_number, decided_by, answer, asked_at, answered_at,

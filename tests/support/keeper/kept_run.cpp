@@ -51,6 +51,7 @@ KeptRun::KeptRun(const Argv& argv, Setting setting)
   keeper::Assign assign{.run_folder = (scratch_.path() / "run").string(), .attempt_folder = attempt_, .nonce = "test"};
   assign.mode = setting.mode;
   send(assign);
+  if (setting.start_in) send(*setting.start_in);
   send(keeper::Go{});
 }
 

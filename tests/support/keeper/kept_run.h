@@ -32,6 +32,7 @@ class KeptRun {
     keeper::Assign::Mode mode = keeper::Assign::Mode::pty;
     // In addition to PATH, TERM and HOME (the folder of the run).
     std::vector<std::string> environment = {};
+    std::optional<keeper::StartIn> start_in = {};
   };
   explicit KeptRun(const Argv& argv, Setting setting);
   // Ends the tool and waits for the keeper.

@@ -1,0 +1,2 @@
+-- A new kind of event.
+ALTER TYPE event_kind ADD VALUE 'caller_progress';
