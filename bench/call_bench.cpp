@@ -52,6 +52,14 @@ constexpr std::string_view config = R"(policies:
       - {policy: auto_approve, when: {program: [git status, git diff, ls]}}
 )";
 
+void write_text(const fs::path& path, std::string_view text);
+
+// As much of a repository as git needs: elsewhere, no rule approves it.
+void make_repository(const fs::path& folder) {
+  write_text(folder / ".git" / "HEAD", "ref: refs/heads/main\n");
+  for (const char* part : {"objects", "refs"}) fs::create_directories(folder / ".git" / part);
+}
+
 struct Place {
   Programs programs;
   fs::path folder;
@@ -83,6 +91,7 @@ class Agents {
  public:
   Agents(const Daemon& daemon, const fs::path& folder, int count) : connection_(daemon.connect()) {
     write_text(folder / "src" / "main.c", "int main(void) { return 0; }\n");
+    make_repository(folder);
     const std::string script = R"(printf %s "$REEVE_SOCKET" >"$0.new" && mv "$0.new" "$0" && exec sleep 1000000)";
     std::vector<fs::path> files;
     for (int i = 0; i < count; ++i) {

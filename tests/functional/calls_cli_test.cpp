@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,6 +27,11 @@ answer() { curl -s --unix-socket "$REEVE_SOCKET" "http://x/api/tool-calls/$1/wai
 
 class CallsCli : public testing::PortTest {
  protected:
+  // In a repository: git is not granted elsewhere.
+  CallsCli() {
+    scratch().write("project/.git/HEAD", "ref: refs/heads/main\n");
+    for (const char* folder : {"objects", "refs"}) std::filesystem::create_directories(project() / ".git" / folder);
+  }
   // Starts a run that makes these calls; returns when one of them waits.
   void start_agent(const std::string& run, const std::string& script) const {
     ASSERT_EQ(reeve({"run", "--detach", "--", "/bin/sh", "-c", functions + script}).out, run + "\n");

@@ -23,7 +23,10 @@ using testing::Words;
 
 class ToolCallGrants : public testing::ToolCallsTest {
  protected:
-  ToolCallGrants() { configure(config()); }
+  ToolCallGrants() {
+    configure(config());
+    make_repository();
+  }
   static std::string config(const std::string& rules = {}) {
     return "tools:\n"
            "  agent: {command: [/bin/sh, -c], resume: live}\n"
@@ -106,6 +109,33 @@ TEST_F(ToolCallGrants, grant_by_program_covers_its_subcommand_with_any_arguments
                        shell(R"(["git"])"), shell(R"(["git","-c","a.b=c","status"])"), text("git status; true"),
                        text("git status > file"), text("X=1 git status"), shell(R"(["./git","status"])")}),
       ElementsAre("allow", "allow", "ask", "ask", "ask", "ask", "ask", "ask", "ask"));
+}
+
+// TOOL-8: an agent that may write files makes a repository, whose settings would run its program.
+TEST_F(ToolCallGrants, git_in_a_repository_that_the_agent_made_asks) {
+  for (const char* file : {"src/x/HEAD", "src/x/config", "src/x/objects/k", "src/x/refs/k"}) {
+    scratch().write(fs::path("project") / file, "x");
+  }
+  configure(config(", shell_execute: {policy: auto_approve, when: {program: git status}}"));
+  const std::string nested = (project() / "src/x").string();
+  const std::string run = begin(make_calls(
+      {text("git status"), {.tool = "Bash", .arguments = R"({"command":"git status","cwd":")" + nested + "\"}"}}));
+  expect_completed(run);
+  EXPECT_THAT(decisions(run), ElementsAre("allow", "ask"));
+  EXPECT_THAT(executed(), ElementsAre("c1"));
+}
+
+// What an exact grant does not bind is shown, and confirmed.
+TEST_F(ToolCallGrants, exact_grant_of_a_script_needs_its_confirmation) {
+  scratch().write("project/x.sh", "true\n");
+  const std::string run = begin(first_then(shell(R"(["sh","x.sh"])"), {}));
+  const std::string question = wait_for_question(run);
+  EXPECT_NE(reeve({"approve", question, "--always"}).code, 0);
+  EXPECT_THAT(request("POST", "/api/approvals/" + question + "/grant-preview", "{}"),
+              HasSubstr("whatever `x.sh` contains later"));
+  EXPECT_EQ(reeve({"policy", "grants", "--all"}).out, "");
+  EXPECT_EQ(reject(question).code, 0);
+  expect_completed(run);
 }
 
 // The agent puts its own program in front.

@@ -20,6 +20,11 @@ std::string ToolCallsTest::agent_config(const std::string& profile, const std::s
       profile, rules, more);
 }
 
+void ToolCallsTest::make_repository() const {
+  scratch().write("project/.git/HEAD", "ref: refs/heads/main\n");
+  for (const char* folder : {"objects", "refs"}) std::filesystem::create_directories(project() / ".git" / folder);
+}
+
 std::string ToolCallsTest::functions() const {
   return fmt::format(
       "call() {{ '{0}' call \"$@\"; }}\n"

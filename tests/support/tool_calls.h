@@ -27,6 +27,8 @@ class ToolCallsTest : public ApprovalFlowTest {
   // In the foreground; returns what it printed.
   std::string say(const std::string& script, const std::string& tool = "agent") const;
   std::string functions() const;
+  // As much of a git repository in the project's folder as git needs.
+  void make_repository() const;
   // Creates a file in the project's folder.
   void let(const std::string& name) const { scratch().write("project/" + name, ""); }
 

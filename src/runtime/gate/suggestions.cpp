@@ -126,6 +126,9 @@ wire::PolicySuggestion describe(const std::string& tool, const model::PolicyRule
 // Whether a rule covers the call; it is counted for the wide one, the exact one, or both.
 bool count(const ApprovedCall& approved, const model::Policies& policies, Groups& groups) {
   const engine::CallSubject& subject = approved.subject;
+  // A new rule must not undo a denial, or one that nobody can check.
+  const engine::PolicyVerdict now = engine::resolve_policy(policies, subject);
+  if (now.policy == model::Policy::deny || now.may_be_denied) return false;
   const auto argv = find_argv(approved);
   const auto file = argv ? std::nullopt : find_written_file(approved);
   if (!argv && !file) return false;

@@ -90,12 +90,12 @@ TEST(Suggestions, written_files_become_paths) {
       make_suggestions({written(1, "src/a.c"), written(2, "src/deep/b.c"), written(3, "docs/x.md"),
                         written(4, "docs/x.md"), written(5, "README.md"), approved(6, "ls", "ls")},
                        {});
-  EXPECT_THAT(rules_of(made), ElementsAre(R"({policy: auto_approve, when: {path: "docs/x.md"}})",
-                                          R"({policy: auto_approve, when: {path: "src/**"}})",
+  EXPECT_THAT(rules_of(made), ElementsAre(R"({policy: auto_approve, when: {path: "src/**"}})",
+                                          R"({policy: auto_approve, when: {path: "docs/x.md"}})",
                                           R"({policy: auto_approve, when: {path: "README.md"}})",
                                           R"({policy: auto_approve, when: {argv: ["ls"]}})"));
   EXPECT_EQ(made.suggestions.front().tool, "file_write");
-  EXPECT_EQ(made.suggestions.front().describes, "file_write of docs/x.md, with any content");
+  EXPECT_EQ(made.suggestions.front().describes, "file_write of any file in src/**");
   EXPECT_EQ(made.left_out, 0);
 }
 
