@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "view/run_text.h"
 
 namespace reeve::view {
 namespace {
@@ -159,6 +160,24 @@ TEST(OverviewText, paused_runs_and_executions_are_shown) {
 }
 
 // ISO-3.
+// RUN-18
+TEST(OverviewText, run_with_a_usage_limit_says_when_it_continues) {
+  const model::Run limited{.tool_run_id = RunId(92),
+              .tool_name = "claude",
+              .status = RunStatus::queued,
+              .reason = "usage limit of claude: continues at 2026-11-15 17:11 UTC (5-hour window)",
+              .outcome = model::Outcome::limited,
+              .not_before = now + std::chrono::minutes(311)};
+  const Overview overview = make_overview({{.runs = {limited}}}, {}, now);
+  EXPECT_THAT(overview.text, HasSubstr("1 queued"));
+  EXPECT_THAT(overview.text, HasSubstr("TR-92  claude  usage limit, continues at 17:11 (in 5h)"));
+  EXPECT_EQ(overview.next, "") << "nobody has to act";
+  EXPECT_THAT(overview_table({{.runs = {limited}}}, {}).for_pipe(), HasSubstr("continues at 2026-11-15 17:11 UTC"));
+  EXPECT_EQ(run_note(limited, *limited.not_before), "usage limit, continues now");
+  EXPECT_THAT(run_details(limited, {}, {}, {}), HasSubstr("not_before\t2026-11-15T17:11:00.000Z\n"));
+  EXPECT_THAT(run_details(limited, {}, {}, now), HasSubstr("at 17:11 (in 5h)\n"));
+}
+
 TEST(OverviewText, unapplied_patch_is_shown_in_the_overview) {
   model::Patch patch;
   patch.patch_id = base::PatchId(8);

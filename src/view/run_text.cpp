@@ -139,7 +139,9 @@ void add_runs(Table& table, const std::vector<Run>& runs, const Style& style, st
     const Look look = look_of(run.status);
     std::string status(base::spell(run.status));
     std::string command = command_text(run.argv);
-    std::string note = run_note(run, now.value_or(run.completed_at.value_or(run.last_output_at.value_or(WallTime()))));
+    const WallTime moment = now.value_or(run.completed_at.value_or(run.last_output_at.value_or(WallTime())));
+    // The reason has the exact time.
+    std::string note = run.not_before && !now ? run.reason.value_or("") : run_note(run, moment);
     if (now) {
       status = fmt::format("{} {}", style.pick(look.sign, look.ascii), status);
       command = base::fit_width(base::visible(command), command_columns, style.ascii);

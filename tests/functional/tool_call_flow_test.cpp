@@ -124,5 +124,31 @@ TEST_F(ToolCallFlow, grant_for_the_execution_covers_its_other_runs_only) {
   EXPECT_EQ(call_of("TR-3", "c4")["decision"], "ask");
 }
 
+// RUN-18: the node waits with its run, and the next attempt finds the changes of the first.
+TEST_F(ToolCallFlow, node_waits_for_the_end_of_a_usage_limit) {
+  const std::string flow = begin_flow(
+      {{"coder",
+        "if [ $REEVE_ATTEMPT = 1 ]; then echo kept > kept\n"
+        "post report \"{\\\"event\\\":\\\"outcome\\\",\\\"outcome\\\":\\\"limited\\\",\\\"reason\\\":\\\"weekly\\\","
+        "\\\"resets_at\\\":\\\"$(date -u -d '+3 seconds' +%Y-%m-%dT%H:%M:%SZ)\\\"}\"\nexit 1; fi\n" +
+            effect("$(cat kept)")}});
+  wait_for_status("TR-1", "queued");
+  EXPECT_EQ(show("TR-1")["outcome"], "limited");
+  EXPECT_EQ(show(flow)["status"], "running");
+  kill_daemon();
+  expect_flow_completed(flow);
+  EXPECT_EQ(show("TR-1")["attempt"], "2");
+  EXPECT_THAT(executed(), ::testing::ElementsAre("kept"));
+}
+
+// AGT-5: another attempt would pass the gate again.
+TEST_F(ToolCallFlow, node_of_an_ungated_agent_fails_without_a_retry) {
+  const std::string flow = begin_flow(
+      {{"coder", "post report '{\"event\":\"outcome\",\"outcome\":\"ungated\",\"reason\":\"it did not ask\"}'"}});
+  EXPECT_NE(reeve({"wait", flow}).code, 0);
+  EXPECT_EQ(show(flow)["status"], "failed");
+  EXPECT_EQ(show("TR-1")["outcome"], "ungated");
+}
+
 }  // namespace
 }  // namespace reeve
