@@ -47,12 +47,16 @@ RunRecord create_run(Daemon& daemon, const Value& request) { return make_record(
 
 RunRecord get_run(Daemon& daemon, base::RunId id) { return make_record(daemon.get(path_of(id))); }
 
-std::optional<wire::RunProcess> find_process(Daemon& daemon, base::RunId id) {
+ProcessRecord find_process(Daemon& daemon, base::RunId id) {
   try {
-    return decode<wire::RunProcess>(daemon.get(path_of(id, "/process")));
+    Value wire = daemon.get(path_of(id, "/process"));
+    auto process = decode<wire::RunProcess>(wire);
+    return {.wire = std::move(wire), .process = std::move(process), .elsewhere = {}};
   } catch (const Refusal& refusal) {
-    // It has ended or belongs to another host, or the daemon is older.
-    if (refusal.status() == 409 || refusal.status() == 404) return std::nullopt;
+    ProcessRecord none{.wire = Value(), .process = {}, .elsewhere = {}};
+    if (refusal.is(base::ErrorCode::run_not_here)) none.elsewhere = refusal;
+    // It has ended, or the daemon is older.
+    if (refusal.status() == 409 || refusal.status() == 404) return none;
     throw;
   }
 }

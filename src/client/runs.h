@@ -25,8 +25,14 @@ struct RunRecord {
 
 RunRecord create_run(Daemon& daemon, const base::Value& request);
 RunRecord get_run(Daemon& daemon, base::RunId id);
-// Its live processes; nothing if it has none on the daemon's host.
-std::optional<wire::RunProcess> find_process(Daemon& daemon, base::RunId id);
+struct ProcessRecord {
+  // Null if it has no live processes at the daemon that was asked.
+  base::Value wire;
+  std::optional<wire::RunProcess> process;
+  // Set if another daemon holds it: where.
+  std::optional<base::Error> elsewhere;
+};
+ProcessRecord find_process(Daemon& daemon, base::RunId id);
 // Newest first; all statuses if none is given. `project`: the path of the only project to list.
 std::vector<RunRecord> list_runs(Daemon& daemon, const std::vector<std::string>& statuses, std::size_t limit,
                                  const std::optional<std::string>& project = {});

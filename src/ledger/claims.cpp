@@ -97,6 +97,13 @@ std::optional<std::string> find_run_host(Transaction& transaction, base::RunId r
   return host;
 }
 
+std::optional<std::string> find_live_host(Transaction& transaction, base::RunId run, int attempt) {
+  std::optional<std::string> host;
+  transaction.session().query(Sql::attempt_host_live, {{"run", run.number()}, {"attempt", attempt}},
+                              [&](const Row& row) { host = row.find_text(0); });
+  return host;
+}
+
 std::vector<Orphan> find_orphans(Transaction& transaction, const std::string& host, base::WallTime gone_since,
                                  std::int64_t most) {
   std::vector<Orphan> found;

@@ -47,6 +47,8 @@ std::vector<Claim> find_lost(Transaction& transaction, const std::vector<Claim>&
 std::vector<model::Run> find_runs(Transaction& transaction, base::ExecutionId execution, const std::string& node);
 // The host of the run's last attempt.
 std::optional<std::string> find_run_host(Transaction& transaction, base::RunId run, int attempt);
+// The same; nothing if the attempt has ended.
+std::optional<std::string> find_live_host(Transaction& transaction, base::RunId run, int attempt);
 
 // An unfinished run whose node has ended or has another run. It must still be ended.
 struct Orphan {

@@ -121,6 +121,13 @@ void Queries::find_run_host(base::RunId id, int attempt, Done<std::optional<std:
       std::move(done));
 }
 
+void Queries::find_live_host(base::RunId id, int attempt, Done<std::optional<std::string>> done) const {
+  ask_store(
+      ledger_, loop_,
+      [id, attempt](Transaction& transaction) { return ledger::find_live_host(transaction, id, attempt); },
+      std::move(done));
+}
+
 void Queries::find_run_of_approval(base::ApprovalId id, Done<std::optional<model::Run>> done) const {
   ask_store(
       ledger_, loop_,

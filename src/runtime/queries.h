@@ -74,9 +74,11 @@ class Queries {
   void get_run(base::RunId id, Done<model::Run> done) const;
   void get_rerun(base::RunId id, Done<Rerun> done) const;
   void find_run(base::RunId id, Done<std::optional<model::Run>> done) const;
-  // The run that asked; nothing for an approval without one.
   // The host that has or had that attempt.
   void find_run_host(base::RunId id, int attempt, Done<std::optional<std::string>> done) const;
+  // The same; nothing if the attempt has ended.
+  void find_live_host(base::RunId id, int attempt, Done<std::optional<std::string>> done) const;
+  // The run that asked; nothing for an approval without one.
   void find_run_of_approval(base::ApprovalId id, Done<std::optional<model::Run>> done) const;
   void list_runs(const store::RunFilter& filter, Done<std::vector<model::Run>> done) const;
 

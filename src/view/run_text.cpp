@@ -229,6 +229,10 @@ std::string process_details(const wire::RunProcess& process, const Style& style,
   return text;
 }
 
+std::string process_place(const std::string& where, const Style& style, std::optional<WallTime> now) {
+  return detail("process", where, style, now.has_value());
+}
+
 std::vector<Run> by_attention(std::vector<Run> runs) {
   std::ranges::sort(runs, {}, [](const Run& run) { return std::pair(rank(run), -run.tool_run_id.number()); });
   return runs;

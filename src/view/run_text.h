@@ -27,6 +27,8 @@ std::string run_details(const model::Run& run, const std::vector<model::Approval
                         std::optional<base::WallTime> now);
 // Its live processes, in the same form: the clocks that the record lacks, limits, CPU and memory.
 std::string process_details(const wire::RunProcess& process, const Style& style, std::optional<base::WallTime> now);
+// One field instead, if another daemon holds the run: where.
+std::string process_place(const std::string& where, const Style& style, std::optional<base::WallTime> now);
 
 // By urgency: runs that wait for a person first (UX), otherwise in the given order.
 std::vector<model::Run> by_attention(std::vector<model::Run> runs);

@@ -42,7 +42,7 @@ ExitCode run(const Call& call) {
   std::string text;
   if (limits.timeout) {
     text = fmt::format("timeout {}", base::format_time_limit(*limits.timeout));
-    const auto process = client::find_process(daemon, id);
+    const auto process = client::find_process(daemon, id).process;
     if (process && process->time_left_ms) {
       text += fmt::format(" ({} left)", view::span_text(base::Milliseconds(*process->time_left_ms)));
     }

@@ -74,24 +74,36 @@ void print_calls(const Call& call, const std::vector<client::CallRecord>& record
   if (is_cut) print_aside("older ones: reeve calls {} --limit N\n", shown_id(call, run.text()));
 }
 
+// The clocks, limits and processes of a live run, or which daemon has them.
+std::string describe_process(const client::ProcessRecord& found, const Call& call,
+                             const std::optional<base::WallTime>& now) {
+  if (found.process) return view::process_details(*found.process, call.out, now);
+  return found.elsewhere ? view::process_place(found.elsewhere->message(), call.out, now) : std::string();
+}
+
+client::ProcessRecord find_process(client::Daemon& daemon, const model::Run& run) {
+  if (model::is_final(run.status)) return {};
+  auto found = client::find_process(daemon, run.tool_run_id);
+  if (found.elsewhere) print_aside("{}: {}\n", found.elsewhere->message(), found.elsewhere->fix());
+  return found;
+}
+
 ExitCode show_run(const Call& call, client::Daemon& daemon, const std::string& word) {
   const auto record = client::get_run(daemon, find_run(daemon, word));
   std::vector<client::CallRecord> calls;
   const bool has_calls = call.arguments.has("--calls");
   if (has_calls) calls = client::list_calls(daemon, {.run = record.run.tool_run_id}, max_calls + 1);
   if (call.is_json) {
-    const base::Value wire = mark_source(record.wire, call, daemon);
-    print_json(call, has_calls ? with_calls(wire, calls) : wire);
+    base::Value wire = mark_source(record.wire, call, daemon);
+    if (call.arguments.has("--process")) wire.set("process", find_process(daemon, record.run).wire);
+    print_json(call, has_calls ? with_calls(std::move(wire), calls) : wire);
     return ExitCode::done;
   }
   const std::vector<model::Approval> asked = find_asked(daemon, record.run);
   std::optional<base::WallTime> now;
   if (call.out_is_terminal) now = base::SystemClock().wall_now();
   std::string text = view::run_details(record.run, asked, call.out, now);
-  if (!model::is_final(record.run.status)) {
-    const auto process = client::find_process(daemon, record.run.tool_run_id);
-    if (process) text += view::process_details(*process, call.out, now);
-  }
+  text += describe_process(find_process(daemon, record.run), call, now);
   if (!call.out_is_terminal) {
     fmt::print("{}", with_prefixed_fields(call, text));
     if (has_calls) print_calls(call, calls, record.run.tool_run_id);
@@ -233,7 +245,8 @@ A live run is shown with its three clocks (last output, last heartbeat, last CPU
 time and memory. A waiting run is shown with its question. An approval is shown with what would run if approved (command,
 folder, digest) or, if a workflow asks, with what its nodes have changed so far. A patch is shown with its
 history and diff. A tool call is shown with its arguments, the rule or person that decided, and its outcome; a
-standing grant with what it allows. `--calls` adds the last 50 tool calls of a run. Tasks are those created by `reeve import`.
+standing grant with what it allows. `--calls` adds the last 50 tool calls of a run. With
+`--json`, `--process` adds what is shown of a live run as `process`; null if it has no process here. Tasks are those created by `reeve import`.
 
 Exit codes: 0 done, 3 no such record.)",
       .examples = {{"reeve show TR-17", ""},
@@ -241,13 +254,16 @@ Exit codes: 0 done, 3 no such record.)",
                    {"reeve show EX-9", "same as reeve flow show"},
                    {"reeve show PA-3", "a patch and its history"},
                    {"reeve show TR-7 --calls", "a run with its tool calls"},
+                   {"reeve show TR-7 --process --json", "with its clocks, limits, pid, CPU time and memory"},
                    {"reeve show TC-5", "a tool call: what, why, and what became of it"},
                    {"reeve show TK-5", "an imported task"},
                    {"reeve show @last --json", "the newest run, for a script"}},
       .positionals = {{.name = "ID",
                        .help = "TR-17, AP-4, EX-9, PA-3, TC-5, GR-3, TK-5, or @last for the newest run",
                        .is_id = true}},
-      .options = {{.name = "--calls", .help = "also list the tool calls of the run"}},
+      .options = {{.name = "--calls", .help = "also list the tool calls of the run"},
+                  {.name = "--process",
+                   .help = "with --json: also the live process of the run, its clocks and limits"}},
       .run = run,
   };
 }

@@ -11,11 +11,11 @@
 #include "json/encode.h"
 #include "keeper/output_reader.h"
 #include "runtime/daemon.h"
-#include "server/access/project_policy.h"
 #include "server/request/exchange.h"
 #include "server/resources/attempt_frames.h"
 #include "server/resources/attempt_lines.h"
 #include "server/resources/contract.h"
+#include "server/resources/held_run.h"
 #include "server/resources/terminal.h"
 
 // /api/runs/*/output: a tool's output, as stored frames or redacted line by line.
@@ -186,18 +186,10 @@ void refuse_output(const SharedExchange& exchange, base::RunId run, int attempt)
           return exchange->refuse(
               Error(ErrorCode::output_not_found, fmt::format("{} has no output for attempt {}", run.text(), attempt)));
         }
-        // The same command would ask this daemon again.
-        const auto state = may_name_paths(*exchange) ? runtime::find_state_of_host(**host) : std::nullopt;
-        std::string where = fmt::format("read it there: reeve logs {}", run.text());
-        if (state) {
-          where = fmt::format("it is on this machine: reeve --state {} logs {}", base::visible(state->string()),
-                              run.text());
-        }
-        // "name:digest of the state folder"
-        const std::string name = base::visible((*host)->substr(0, (*host)->rfind(':')));
-        exchange->refuse(Error(ErrorCode::run_not_here,
-                               fmt::format("the output of {} is with another daemon, on the host {}", run.text(), name),
-                               where));
+        exchange->refuse(make_not_here(*exchange, **host,
+                                       {.subject = fmt::format("the output of {}", run.text()),
+                                        .act = "read it",
+                                        .command = fmt::format("logs {}", run.text())}));
       });
 }
 

@@ -21,6 +21,7 @@
 #include "server/request/exchange.h"
 #include "server/request/long_poll.h"
 #include "server/resources/contract.h"
+#include "server/resources/held_run.h"
 #include "server/resources/listing.h"
 #include "server/resources/own_project.h"
 #include "server/resources/terminal.h"
@@ -156,20 +157,9 @@ void cancel(SharedExchange exchange) {
   exchange->daemon.supervisor().cancel(exchange->run_id(), std::move(cancellation), answer_with(exchange, 200));
 }
 
-// The live run of this daemon; otherwise refuses with its status.
-void with_live(SharedExchange exchange, const std::function<void(runtime::LiveRun&)>& act) {
-  if (runtime::LiveRun* live = exchange->daemon.supervisor().find(exchange->run_id())) {
-    act(*live);
-    return;
-  }
-  load(exchange, [exchange](const Run& run) {
-    exchange->refuse(Error(ErrorCode::run_not_running, fmt::format("{} is {} and has no process",
-                                                                   run.tool_run_id.text(), base::spell(run.status))));
-  });
-}
-
 void process(SharedExchange exchange) {
-  with_live(exchange, [&](runtime::LiveRun& live) { exchange->send(200, json::to_value(live.describe_process())); });
+  with_live(exchange, "show",
+            [&](runtime::LiveRun& live) { exchange->send(200, json::to_value(live.describe_process())); });
 }
 
 void send_nothing(const SharedExchange& exchange) { exchange->send(200, Value::object()); }
@@ -195,7 +185,7 @@ void input(SharedExchange exchange) {
   } else {
     throw Error(ErrorCode::api_bad_request, "`text` or `base64` is required");
   }
-  with_live(exchange, [&](runtime::LiveRun& live) {
+  with_live(exchange, "attach", [&](runtime::LiveRun& live) {
     live.input(std::move(bytes), [exchange](bool is_taken) {
       if (is_taken) return send_nothing(exchange);
       exchange->refuse(Error(ErrorCode::run_no_input,
@@ -220,7 +210,7 @@ void resize(SharedExchange exchange) {
     return static_cast<int>(*value);
   };
   const Size size{number("rows"), number("columns")};
-  with_live(exchange, [&](runtime::LiveRun& live) {
+  with_live(exchange, "attach", [&](runtime::LiveRun& live) {
     live.resize(size.rows, size.columns);
     send_nothing(exchange);
   });
@@ -239,7 +229,7 @@ void signal(SharedExchange exchange) {
     throw Error(ErrorCode::api_bad_request,
                 "`signal` must be one of HUP, INT, QUIT, KILL, USR1, USR2, TERM, STOP, CONT, TSTP, WINCH");
   }
-  with_live(exchange, [&](runtime::LiveRun& live) {
+  with_live(exchange, "attach", [&](runtime::LiveRun& live) {
     const bool is_of_pause = found->second == SIGSTOP || found->second == SIGCONT || found->second == SIGTSTP;
     if (is_of_pause && live.is_paused()) {
       const std::string id = exchange->run_id().text();
@@ -251,11 +241,13 @@ void signal(SharedExchange exchange) {
 }
 
 void pause(SharedExchange exchange) {
-  with_live(exchange, [&](runtime::LiveRun& live) { live.pause(exchange->actor(), answer_with(exchange, 200)); });
+  with_live(exchange, "pause",
+            [&](runtime::LiveRun& live) { live.pause(exchange->actor(), answer_with(exchange, 200)); });
 }
 
 void resume(SharedExchange exchange) {
-  with_live(exchange, [&](runtime::LiveRun& live) { live.resume(exchange->actor(), answer_with(exchange, 200)); });
+  with_live(exchange, "resume",
+            [&](runtime::LiveRun& live) { live.resume(exchange->actor(), answer_with(exchange, 200)); });
 }
 
 void limit(SharedExchange exchange) {
@@ -264,7 +256,7 @@ void limit(SharedExchange exchange) {
     throw Error(ErrorCode::api_bad_request, "`timeout` or `no_output_timeout` is required");
   }
   const engine::LimitsRequested limits{.timeout = request.timeout, .no_output_timeout = request.no_output_timeout};
-  with_live(exchange,
+  with_live(exchange, "limit",
             [&](runtime::LiveRun& live) { live.limit(limits, exchange->actor(), answer_with(exchange, 200)); });
 }
 
@@ -349,7 +341,8 @@ std::vector<Operation> controls(json::Schemas& schemas) {
            .scope = Scope::operate,
            .body = optional_members({}),
            .replies = {{200, run}},
-           .errors = {ErrorCode::run_not_found, ErrorCode::run_not_running, ErrorCode::run_keeper_too_old},
+           .errors = {ErrorCode::run_not_found, ErrorCode::run_not_running, ErrorCode::run_not_here,
+                      ErrorCode::run_keeper_too_old},
            .idempotency = IdempotencyMode::answer},
           {.method = "POST",
            .path = "/api/runs/{id}/resume",
@@ -360,7 +353,7 @@ std::vector<Operation> controls(json::Schemas& schemas) {
            .scope = Scope::operate,
            .body = optional_members({}),
            .replies = {{200, run}},
-           .errors = {ErrorCode::run_not_found, ErrorCode::run_not_running},
+           .errors = {ErrorCode::run_not_found, ErrorCode::run_not_running, ErrorCode::run_not_here},
            .idempotency = IdempotencyMode::answer},
           {.method = "POST",
            .path = "/api/runs/{id}/rerun",
@@ -385,7 +378,8 @@ std::vector<Operation> controls(json::Schemas& schemas) {
            .scope = Scope::operate,
            .body = schemas.of_request<wire::RunLimits>({}),
            .replies = {{200, run}},
-           .errors = {ErrorCode::run_not_found, ErrorCode::run_not_running, ErrorCode::run_limit_passed},
+           .errors = {ErrorCode::run_not_found, ErrorCode::run_not_running, ErrorCode::run_not_here,
+                      ErrorCode::run_limit_passed},
            .idempotency = IdempotencyMode::answer}};
 }
 
@@ -414,8 +408,8 @@ std::vector<Operation> acts(json::Schemas& schemas) {
            .scope = Scope::operate,
            .body = input_body(),
            .replies = {{200, nothing()}},
-           .errors = {ErrorCode::run_not_found, ErrorCode::run_not_running, ErrorCode::run_no_input,
-                      ErrorCode::approval_inside_run, ErrorCode::api_peer_gone},
+           .errors = {ErrorCode::run_not_found, ErrorCode::run_not_running, ErrorCode::run_not_here,
+                      ErrorCode::run_no_input, ErrorCode::approval_inside_run, ErrorCode::api_peer_gone},
            .idempotency = IdempotencyMode::memory},
           {.method = "POST",
            .path = "/api/runs/{id}/resize",
@@ -426,8 +420,8 @@ std::vector<Operation> acts(json::Schemas& schemas) {
            .scope = Scope::operate,
            .body = resize_body(),
            .replies = {{200, nothing()}},
-           .errors = {ErrorCode::run_not_found, ErrorCode::run_not_running, ErrorCode::run_inside_run,
-                      ErrorCode::api_peer_gone},
+           .errors = {ErrorCode::run_not_found, ErrorCode::run_not_running, ErrorCode::run_not_here,
+                      ErrorCode::run_inside_run, ErrorCode::api_peer_gone},
            .idempotency = IdempotencyMode::memory},
           {.method = "POST",
            .path = "/api/runs/{id}/signal",
@@ -438,8 +432,8 @@ std::vector<Operation> acts(json::Schemas& schemas) {
            .scope = Scope::operate,
            .body = signal_body(),
            .replies = {{200, nothing()}},
-           .errors = {ErrorCode::run_not_found, ErrorCode::run_not_running, ErrorCode::run_inside_run,
-                      ErrorCode::run_paused, ErrorCode::api_peer_gone},
+           .errors = {ErrorCode::run_not_found, ErrorCode::run_not_running, ErrorCode::run_not_here,
+                      ErrorCode::run_inside_run, ErrorCode::run_paused, ErrorCode::api_peer_gone},
            .idempotency = IdempotencyMode::memory}};
 }
 
@@ -487,7 +481,7 @@ std::vector<Operation> run_operations(json::Schemas& schemas) {
        .inside = InRunAccess::own_run,
        .summary = "Get the run's live processes: clocks, limits, CPU and memory",
        .replies = {{200, schemas.of<wire::RunProcess>()}},
-       .errors = {ErrorCode::run_not_found, ErrorCode::run_not_running}},
+       .errors = {ErrorCode::run_not_found, ErrorCode::run_not_running, ErrorCode::run_not_here}},
       {.method = "GET",
        .path = "/api/runs/{id}/wait",
        .handle = wait,

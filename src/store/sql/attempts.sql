@@ -17,6 +17,9 @@ WHERE run = :run AND attempt = :attempt AND state <> 'ended'
 -- name: attempt_host
 SELECT host FROM run_attempts WHERE run = :run AND attempt = :attempt
 
+-- name: attempt_host_live
+SELECT host FROM run_attempts WHERE run = :run AND attempt = :attempt AND state <> 'ended'
+
 -- name: attempt_insert
 INSERT INTO run_attempts (run, attempt, state, daemon, epoch, host, boot_id, keeper_pid, keeper_started, nonce, approval,
   deadline_ms, started_at)
