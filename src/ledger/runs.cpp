@@ -139,6 +139,19 @@ void insert_attempt(Transaction& transaction, base::RunId id, int attempt, const
                                                     {"now", transaction.now_text()}});
 }
 
+// The status stays the same: its event is sent again with the reason.
+void write_pause(Transaction& transaction, store::RunRow& row, bool is_paused, const std::string& reason) {
+  row.run.paused_at = is_paused ? std::optional(transaction.now()) : std::nullopt;
+  const auto text = row.run.paused_at ? std::optional(base::format_time(*row.run.paused_at)) : std::nullopt;
+  transaction.session().write(Sql::run_pause,
+                              {{"paused_at", text}, {"run", row.run.tool_run_id.number()}, {"version", row.version}});
+  tell_reason(transaction, row.run, reason);
+}
+
+std::string describe_pause(const RunPausing& pausing) {
+  return fmt::format("{} by {}", pausing.is_paused ? "paused" : "resumed", pausing.by);
+}
+
 }  // namespace
 
 store::RunRow lock_run(Transaction& transaction, base::RunId id) {
@@ -227,13 +240,31 @@ std::optional<model::Run> pause_run(Transaction& transaction, base::RunId id, co
                                     const RunPausing& pausing) {
   store::RunRow row = lock_run(transaction, id);
   if (!is_current(transaction, row.run, claim)) return std::nullopt;
-  if (row.run.paused_at.has_value() == pausing.is_paused) return row.run;
-  row.run.paused_at = pausing.is_paused ? std::optional(transaction.now()) : std::nullopt;
-  const auto text = row.run.paused_at ? std::optional(base::format_time(*row.run.paused_at)) : std::nullopt;
-  transaction.session().write(Sql::run_pause, {{"paused_at", text}, {"run", id.number()}, {"version", row.version}});
+  const bool is_stored = row.run.paused_at.has_value() == pausing.is_paused;
+  if (!is_stored && pausing.by.empty()) return std::nullopt;
   if (pausing.is_paused) hold_clock(transaction, id, claim, pausing.time_left_ms);
-  tell_reason(transaction, row.run, fmt::format("{} by {}", pausing.is_paused ? "paused" : "resumed", pausing.by));
+  if (!is_stored) write_pause(transaction, row, pausing.is_paused, describe_pause(pausing));
   return row.run;
+}
+
+void pause_run_elsewhere(Transaction& transaction, base::RunId id, const RunPausing& pausing) {
+  store::RunRow row = lock_run(transaction, id);
+  if (is_final(row.run.status) || row.run.paused_at.has_value() == pausing.is_paused) return;
+  write_pause(transaction, row, pausing.is_paused, describe_pause(pausing));
+}
+
+std::optional<model::Run> refuse_pause(Transaction& transaction, base::RunId id, const AttemptClaim& claim) {
+  store::RunRow row = lock_run(transaction, id);
+  if (!is_current(transaction, row.run, claim) || !row.run.paused_at) return std::nullopt;
+  write_pause(transaction, row, false, "cannot be paused and continues: started by an older version of Reeve");
+  return row.run;
+}
+
+std::vector<base::RunId> find_paused_runs(Transaction& transaction, std::int64_t daemon) {
+  std::vector<base::RunId> found;
+  transaction.session().query(Sql::runs_paused, {{"daemon", daemon}},
+                              [&](const Row& row) { found.emplace_back(row.integer(0)); });
+  return found;
 }
 
 void hold_clock(Transaction& transaction, base::RunId id, const AttemptClaim& claim,

@@ -89,13 +89,21 @@ void tell_reason(Transaction& transaction, const model::Run& run, const std::str
 // A person pauses a live attempt or lets it continue: stored before anything is done to its processes.
 struct RunPausing {
   bool is_paused = true;
+  // Empty if it was stored by another daemon: then nothing is stored, unless that has changed again.
   std::string by = {};
   // When it pauses: what is left of its hard timeout (RUN-3).
   std::optional<std::int64_t> time_left_ms = {};
 };
-// Nothing if the claim is no longer current.
+// Nothing if the claim is no longer current, or if the store no longer says what another daemon stored.
 std::optional<model::Run> pause_run(Transaction& transaction, base::RunId id, const AttemptClaim& claim,
                                     const RunPausing& pausing);
+// The same for a run that another daemon holds, which pauses its processes when it reads that.
+void pause_run_elsewhere(Transaction& transaction, base::RunId id, const RunPausing& pausing);
+// The keeper of a run that another daemon paused cannot pause it: it is stored as running again. Nothing if the claim
+// is no longer current.
+std::optional<model::Run> refuse_pause(Transaction& transaction, base::RunId id, const AttemptClaim& claim);
+// The paused runs that the daemon holds.
+std::vector<base::RunId> find_paused_runs(Transaction& transaction, std::int64_t daemon);
 // The clock of its hard timeout stands still, with that much left.
 void hold_clock(Transaction& transaction, base::RunId id, const AttemptClaim& claim,
                 const std::optional<std::int64_t>& time_left_ms);

@@ -96,6 +96,7 @@ void Daemon::on_store_polled() {
   driver_->poll();
   // Changes made by other daemons are not published here.
   if (!context_->lease) return;
+  supervisor_->poll_pauses();
   const auto followed = execution_followers_.keys();
   notify_execution_followers({followed.begin(), followed.end()});
   events_->poll();

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/process_states.h"
 #include "tests/support/scripted_flow.h"
 
 // When nodes start, are retried and end (GRF-7, GRF-10, GRF-14, RUN-14), with the built daemon.
@@ -301,6 +302,32 @@ TEST_F(FlowControl, paused_execution_starts_nothing_until_it_is_resumed) {
   EXPECT_EQ(end_of(id).at("status"), "completed");
   EXPECT_EQ(effect_count("second"), 1);
   EXPECT_EQ(reeve({"pause", id}).code, 4);
+}
+
+// GRF-11: what runs in a subgraph belongs to the execution.
+TEST_F(FlowControl, pausing_an_execution_pauses_its_subgraph) {
+  const Gate gate(scratch().path() / "gate");
+  std::string inner = workflow(shell("first", mark("begun") + "; " + stay(gate)) + shell("second", mark("second")),
+                               edges("first>second"));
+  write_flow(inner.replace(0, std::string("id: flow").size(), "id: inner"), "inner.yaml");
+  const std::string id = start_flow(workflow(node("sub", "subgraph, subgraph_config: {workflow_name: inner}"), ""));
+  ASSERT_TRUE(eventually([&] { return effect_count("begun") == 1; }));
+  const std::string child = node_of(execution(id), "sub")["child_execution_id"];
+  const std::string run = history(child, "runs").front().at("tool_run_id");
+  EXPECT_EQ(reeve({"pause", id}).code, 0);
+  EXPECT_NE(execution(child).at("paused_at"), "null");
+  EXPECT_NE(show(run).at("paused_at"), "null");
+  EXPECT_TRUE(eventually([&] { return testing::are_stopped(tools(), 1); })) << testing::states_of(tools());
+  gate.open();
+  // Its run alone may continue; the next node of the subgraph may not.
+  EXPECT_EQ(reeve({"resume", run}).code, 0);
+  EXPECT_EQ(finish(run).at("status"), "completed");
+  wait_for_node(child, "second", "ready");
+  EXPECT_EQ(effect_count("second"), 0);
+  EXPECT_EQ(reeve({"resume", id}).code, 0);
+  EXPECT_EQ(execution(child).at("paused_at"), "null");
+  EXPECT_EQ(end_of(id).at("status"), "completed");
+  EXPECT_EQ(effect_count("second"), 1);
 }
 
 // RUN-15

@@ -6,6 +6,7 @@
 
 #include "tests/support/daemon.h"
 #include "tests/support/files.h"
+#include "tests/support/process_states.h"
 
 // What people see of a live run and change about it while it runs.
 namespace reeve {
@@ -28,20 +29,8 @@ class RunControl : public testing::DaemonTest {
     }
     return -1;
   }
-  // The states of all tools as in proc(5): "TT".
-  std::string states() const {
-    std::string states;
-    for (const testing::FoundProcess& tool : tools()) {
-      const std::string stat = testing::read_text(fmt::format("/proc/{}/stat", tool.pid));
-      states += stat.at(stat.rfind(") ") + 2);
-    }
-    return states;
-  }
-  // Whether every tool, and at least `count`, is stopped.
-  bool are_stopped(std::size_t count) const {
-    const std::string now = states();
-    return now.size() >= count && now.find_first_not_of('T') == std::string::npos;
-  }
+  std::string states() const { return testing::states_of(tools()); }
+  bool are_stopped(std::size_t count) const { return testing::are_stopped(tools(), count); }
   void kill_daemon() const {
     const pid_t pid = static_cast<pid_t>(std::stoi(testing::read_text(state() / "reeve.lock")));
     ASSERT_EQ(::kill(pid, SIGKILL), 0);
@@ -68,6 +57,29 @@ TEST_F(RunControl, show_has_the_clocks_limits_and_resources_of_a_live_run) {
   EXPECT_EQ(reeve({"cancel", id, "--kill"}).code, 0);
   finish(id);
   EXPECT_THAT(reeve({"show", id}).out, AllOf(Not(HasSubstr("pid\t")), Not(HasSubstr("memory"))));
+}
+
+// The same for a program; without the option the record is as the API has it.
+TEST_F(RunControl, show_json_has_the_process_on_request) {
+  const std::string id = detach({"--timeout", "2h"}, {"silent", "600"});
+  ASSERT_TRUE(eventually([&] { return tools().size() == 1; }));
+  EXPECT_EQ(show(id).count("process"), 0U);
+  Members process;
+  // Its keeper reports the pid a moment after it has started the tool.
+  ASSERT_TRUE(eventually([&] {
+    Members record = testing::parse_object(reeve({"show", id, "--process", "--json"}).out).value_or(Members());
+    process = testing::parse_object(record["process"]).value_or(Members());
+    return process["pid"] == std::to_string(tools().front().pid);
+  }));
+  EXPECT_EQ(process["timeout_ms"], "7200000");
+  EXPECT_GT(std::stoll(process["time_left_ms"]), 7'000'000);
+  EXPECT_GT(std::stoll(process["memory_bytes"]), 0);
+  EXPECT_TRUE(process.contains("cpu_ms"));
+  EXPECT_EQ(process["on_stall"], "mark");
+  for (const char* clock : {"last_output_at", "last_heartbeat_at"}) EXPECT_EQ(process[clock], "null");
+  EXPECT_EQ(reeve({"cancel", id, "--kill"}).code, 0);
+  finish(id);
+  EXPECT_THAT(reeve({"show", id, "--process", "--json"}).out, HasSubstr(R"("process":null)"));
 }
 
 // RUN-3: the limit of a live run, which its next attempts keep.
@@ -258,6 +270,22 @@ TEST_F(RunControl, seen_dismisses_failures) {
   EXPECT_EQ(refused.code, 4);
   EXPECT_THAT(refused.err, HasSubstr("error[run.not_failed]"));
   EXPECT_THAT(reeve({"seen"}).err, HasSubstr("which failure?"));
+}
+
+TEST_F(RunControl, seen_dismisses_a_failed_execution_with_its_runs) {
+  configure("tools: {sh: {command: [sh, -c, \"{prompt}\"]}}\n");
+  scratch().write("project/w.yaml",
+                  "{id: w, name: W, entry_point: a, nodes: [{id: a, type: task, task_config: {role: coder, "
+                  "task_template: exit 3}}], edges: [], config: {isolation: none}}");
+  EXPECT_EQ(reeve({"flow", "run", "w.yaml"}).code, 1);
+  EXPECT_THAT(reeve({}).out, HasSubstr("EX-1"));
+  EXPECT_EQ(reeve({"seen", "EX-1"}).out, "EX-1 dismissed\n");
+  EXPECT_THAT(reeve({}).out, AllOf(Not(HasSubstr("EX-1")), Not(HasSubstr("TR-1"))));
+  EXPECT_NE(show("EX-1")["seen_at"], "null");
+  EXPECT_EQ(show("EX-1")["status"], "failed");
+  const Outcome unknown = reeve({"seen", "EX-9"});
+  EXPECT_EQ(unknown.code, 3);
+  EXPECT_THAT(unknown.err, HasSubstr("error[execution.not_found]"));
 }
 
 // SPEC 7: `--state` also takes a project, and `--host` an address without a scheme.

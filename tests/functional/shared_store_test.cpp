@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/approval_flow.h"
+#include "tests/support/process_states.h"
 #include "tests/support/socket.h"
 #include "tests/support/websocket_client.h"
 
@@ -59,6 +60,19 @@ class SharedStore : public testing::ApprovalFlowTest {
   }
   Outcome at(const std::string& name, const Words& words) const { return testing::run_program(launch_at(name, words)); }
   fs::path launch_file(const std::string& run) const { return state() / "runs" / run / "launch"; }
+  // An execution whose only task waits for the gate; returns its id.
+  std::string start_holding_flow(const Gate& gate) const {
+    configure("tools: {sh: {command: [sh, -c, \"{prompt}\"]}}\n");
+    scratch().write(
+        "project/hold.yaml",
+        fmt::format("{{id: hold, name: Hold, entry_point: hold, nodes: [{{id: hold, type: task, task_config: "
+                    "{{role: coder, task_template: \"read x <'{}'\"}}}}], edges: [], config: {{isolation: "
+                    "none}}}}",
+                    gate.path()));
+    const Outcome started = reeve({"flow", "run", "hold.yaml", "--detach"});
+    EXPECT_EQ(started.code, 0) << started.err;
+    return started.out.substr(0, started.out.find('\n'));
+  }
 
  private:
   std::string store_;
@@ -201,6 +215,80 @@ TEST_F(SharedStore, events_of_another_daemon_arrive_in_order) {
     if (runs.empty() || runs.back() != event["tool_run_id"]) runs.push_back(event["tool_run_id"]);
   }
   EXPECT_EQ(runs.size(), 3U) << "three events each, one run after the other";
+}
+
+// GRF-13: each daemon pauses the runs that it holds. No poll helps here.
+TEST_F(SharedStore, execution_paused_elsewhere_stops_its_runs_where_they_are) {
+  poll_every("1h");
+  ASSERT_EQ(at("b", {"runs"}).code, 0);
+  const Gate gate(scratch().path() / "gate");
+  const std::string id = start_holding_flow(gate);
+  ASSERT_TRUE(eventually([&] { return tools().size() == 1; }));
+  const std::string run = testing::parse_object(at("b", {"show", "@last", "--json"}).out).value()["tool_run_id"];
+  const Outcome paused = at("b", {"pause", id});
+  EXPECT_EQ(paused.code, 0) << paused.err;
+  EXPECT_TRUE(eventually([&] { return testing::are_stopped(tools(), 1); })) << testing::states_of(tools());
+  EXPECT_NE(show(run).at("paused_at"), "null");
+  // What a person lets continue there stays so, whatever else happens in the store.
+  EXPECT_EQ(reeve({"resume", run}).code, 0);
+  EXPECT_TRUE(eventually([&] { return !testing::are_stopped(tools(), 1); }));
+  ASSERT_EQ(at("b", {"run", "--", "true"}).code, 0);
+  EXPECT_EQ(show(run).at("paused_at"), "null");
+  // Paused again, and continued through the other daemon.
+  EXPECT_EQ(at("b", {"pause", id}).code, 0);
+  EXPECT_TRUE(eventually([&] { return testing::are_stopped(tools(), 1); })) << testing::states_of(tools());
+  EXPECT_EQ(at("b", {"resume", id}).code, 0);
+  EXPECT_TRUE(eventually([&] { return !testing::are_stopped(tools(), 1); })) << testing::states_of(tools());
+  EXPECT_EQ(show(run).at("paused_at"), "null");
+  gate.open();
+  EXPECT_EQ(finish(run).at("status"), "completed");
+  EXPECT_EQ(at("b", {"wait", id}).code, 0);
+}
+
+// What was paused at its own host continues, too.
+TEST_F(SharedStore, execution_resumed_elsewhere_continues_where_it_was_paused) {
+  ASSERT_EQ(at("b", {"runs"}).code, 0);
+  const Gate gate(scratch().path() / "gate");
+  const std::string id = start_holding_flow(gate);
+  ASSERT_TRUE(eventually([&] { return tools().size() == 1; }));
+  EXPECT_EQ(reeve({"pause", id}).code, 0);
+  EXPECT_TRUE(eventually([&] { return testing::are_stopped(tools(), 1); })) << testing::states_of(tools());
+  // Also when its daemon was away meanwhile.
+  kill_daemon();
+  EXPECT_EQ(at("b", {"resume", id}).code, 0);
+  ASSERT_EQ(reeve({"runs"}).code, 0);
+  EXPECT_TRUE(eventually([&] { return !testing::are_stopped(tools(), 1); })) << testing::states_of(tools());
+  gate.open();
+  EXPECT_EQ(at("b", {"wait", id}).code, 0);
+}
+
+TEST_F(SharedStore, what_only_a_runs_own_daemon_can_do_names_its_place) {
+  ASSERT_EQ(at("b", {"runs"}).code, 0);
+  const std::string run = start_command({"sleep", "600"});
+  const std::string there = "reeve --state " + state().string();
+  for (const Words& words : {Words{"pause", run}, {"resume", run}, {"limit", run, "--timeout", "2h"}}) {
+    const Outcome refused = at("b", words);
+    EXPECT_EQ(refused.code, 4) << refused.out;
+    EXPECT_THAT(refused.err, HasSubstr("error[run.not_here]: " + run + " is with another daemon, on the host "));
+    EXPECT_THAT(refused.err, HasSubstr(there + " " + words.front() + " " + run));
+  }
+  const Outcome shown = at("b", {"show", run});
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("process\t" + run + " is with another daemon, on the host "));
+  EXPECT_THAT(shown.err, HasSubstr(there + " show " + run));
+  EXPECT_THAT(at("b", {"show", run, "--process", "--json"}).out, HasSubstr(R"("process":null)"));
+  EXPECT_THAT(reeve({"show", run}).out, HasSubstr("pid\t"));
+  EXPECT_EQ(reeve({"cancel", run, "--kill"}).code, 0);
+  finish(run);
+  EXPECT_THAT(at("b", {"pause", run}).err, HasSubstr("error[run.not_running]"));
+}
+
+TEST_F(SharedStore, backup_is_refused_with_the_command_that_makes_one) {
+  const Outcome refused = reeve({"backup", (scratch().path() / "state.backup").string()});
+  EXPECT_EQ(refused.code, 4) << refused.out;
+  EXPECT_THAT(refused.err, HasSubstr("error[backup.not_sqlite]"));
+  EXPECT_THAT(refused.err, HasSubstr("pg_dump --file=reeve.sql 'postgresql://…'"));
+  EXPECT_FALSE(fs::exists(scratch().path() / "state.backup"));
 }
 
 // The secret is not stored: only the daemon that owns the run can type it.

@@ -27,9 +27,11 @@ struct PausedRuns {
 
 void ExecutionDriver::pause(base::ExecutionId execution, bool is_paused, std::string by,
                             Answer<base::ExecutionId> answer) {
+  ledger::ExecutionPausing pausing{.is_paused = is_paused, .by = by};
+  if (context_.lease) pausing.daemon = context_.daemon;
   ask_store(
       context_.ledger, context_.loop,
-      [execution, pausing = ledger::ExecutionPausing{is_paused, by}](Transaction& transaction) {
+      [execution, pausing](Transaction& transaction) {
         return ledger::pause_execution(transaction, execution, pausing);
       },
       [this, execution, is_paused, by, answer](const std::expected<std::vector<model::Run>, Error>& runs) {
@@ -54,6 +56,7 @@ void ExecutionDriver::pause_runs(base::ExecutionId execution, bool is_paused, co
   };
   for (const model::Run& run : runs) {
     LiveRun* live = parts_.supervisor.find(run.tool_run_id);
+    // The daemon that holds it follows the store (Supervisor::poll_pauses).
     if (live == nullptr) continue;
     ++paused->left;
     const auto done = [paused, one_less, id = run.tool_run_id](const std::expected<model::Run, Error>& result) {

@@ -202,6 +202,7 @@ void Supervisor::lose(base::RunId run) {
 void Supervisor::remove(base::RunId run) {
   lifetime_hooks_.close(run);
   runs_.erase(run);
+  following_.erase(run);
   stdin_.end_attempt(run);
   perform_late_cancels(run);
 }

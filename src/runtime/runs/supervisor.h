@@ -11,6 +11,7 @@
 
 #include "engine/recovery.h"
 #include "runtime/inbox/inbox.h"
+#include "runtime/loop/coalesced.h"
 #include "runtime/loop/hold_map.h"
 #include "runtime/loop/work_thread.h"
 #include "runtime/runs/attempt_traces.h"
@@ -121,6 +122,8 @@ class Supervisor {
   void poll_ended();
   // With a shared store: finds calls of live runs that another daemon has answered.
   void poll_calls();
+  // With a shared store: pauses and continues live runs as another daemon has stored it.
+  void poll_pauses();
   // This daemon's runs that wait for an answer, as far as it knows.
   std::vector<base::RunId> find_waiting() const;
   // This daemon's runs of nodes: those with a process and those that wait for an answer.
@@ -175,6 +178,10 @@ class Supervisor {
   std::optional<base::BootTime> deadline_for(const RunPlan& plan) const;
   ledger::AttemptStart make_attempt(const ledger::KeeperIdentity& keeper,
                                     const std::optional<base::BootTime>& deadline) const;
+
+  // In stored_pauses.cpp.
+  void follow_pause(base::RunId run, bool is_paused);
+  void refuse_pause(base::RunId run, const ledger::AttemptClaim& claim);
 
   void start_next(const Continuation& next);
   void start_next_with(const Continuation& next, RunPlan plan, IdleKeeper keeper);
@@ -245,6 +252,9 @@ class Supervisor {
   // Queued runs that are being started, and who waits for the response about them.
   std::map<base::RunId, RunAnswer> taken_;
   StdinStreams stdin_;
+  Coalesced reading_pauses_;
+  // Live runs that are being paused or continued as stored.
+  std::set<base::RunId> following_;
   KillLeftovers kill_leftovers_;
   // Lets callbacks detect that this object is gone.
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);

@@ -188,6 +188,18 @@ SELECT r.number, tool_name, execution, node_id, agent, status, reason, outcome, 
 FROM tree JOIN tool_runs r ON r.execution = tree.number
 ORDER BY r.number LIMIT :most
 
+-- name: runs_of_tree_elsewhere
+-- The runs of an execution and its subgraphs that another daemon holds.
+WITH RECURSIVE tree (number) AS (
+  SELECT number FROM executions WHERE number = :root
+  UNION ALL
+  SELECT e.number FROM executions e JOIN tree ON e.parent = tree.number
+)
+SELECT r.number FROM tree JOIN tool_runs r ON r.execution = tree.number
+  JOIN run_attempts a ON a.run = r.number AND a.attempt = r.attempt AND a.state <> 'ended' AND a.daemon <> :daemon
+WHERE r.status = 'running' OR r.status = 'stalled' OR r.status = 'waiting_approval'
+ORDER BY r.number LIMIT :most
+
 -- name: runs_orphaned
 -- Unfinished runs whose node has ended or has another run, with the live attempt, if any. A gate of a task is a later
 -- run of the same node. Runs that another host may still end itself are left out.
@@ -201,6 +213,11 @@ WHERE (r.status = 'queued' OR r.status = 'running' OR r.status = 'stalled' OR r.
     WHERE n.slot BETWEEN r.execution * 1048576 AND r.execution * 1048576 + 1048575
       AND n.node_id = r.node_id AND (n.status = 'running' OR n.status = 'waiting_approval') AND n.run IS NOT NULL AND n.run <= r.number)
 ORDER BY r.number LIMIT :most
+
+-- name: runs_paused
+-- The paused runs that the daemon holds.
+SELECT r.number FROM run_attempts a JOIN tool_runs r ON r.number = a.run AND r.attempt = a.attempt
+WHERE a.state <> 'ended' AND a.daemon = :daemon AND r.paused_at IS NOT NULL ORDER BY r.number
 
 -- name: work_unfinished
 SELECT (SELECT COUNT(*) FROM tool_runs
