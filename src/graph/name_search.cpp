@@ -17,6 +17,8 @@ using model::NodeType;
 // Edges looked at for all templates of a workflow.
 constexpr std::size_t max_steps = 5'000'000;
 
+// A task also has the keys of its result.
+constexpr std::string_view task_fields[] = {"status", "exit_code", "summary", "text"};
 constexpr std::string_view gate_fields[] = {"passed", "test_status", "output", "exit_code", "warning"};
 constexpr std::string_view branch_fields[] = {"branch_outcome", "condition_result", "iterations"};
 constexpr std::string_view human_fields[] = {"approved", "chosen_value", "comment", "decided_by"};
@@ -165,15 +167,23 @@ std::vector<std::string> NameSearch::list(NodeIndex node, std::size_t most) {
       const auto& mapping = graph_.edge(edge).data_mapping;
       for (const auto& [target, _] : mapping) add(target);
       if (!mapping.empty()) continue;
-      for (const std::string_view field : own_fields(words.type)) add(std::string(field));
-      if (words.subgraph_config) {
-        for (const auto& [target, _] : words.subgraph_config->output_mapping) add(target);
-      }
+      for (const std::string& field : list_own(source)) add(field);
       std::uint32_t& last = visited_[2 * std::size_t{source}];
       if (!passes_inputs(words) || last == searches_) continue;
       last = searches_;
       near.push_back(source);
     }
+  }
+  return names;
+}
+
+std::vector<std::string> NameSearch::list_own(NodeIndex node) const {
+  const model::Node& words = graph_.node(node);
+  std::vector<std::string> names;
+  for (const std::string_view field : own_fields(words.type)) names.emplace_back(field);
+  if (words.type == NodeType::task && is_open(words)) names.assign(std::begin(task_fields), std::end(task_fields));
+  if (words.subgraph_config) {
+    for (const auto& [target, _] : words.subgraph_config->output_mapping) names.push_back(target);
   }
   return names;
 }

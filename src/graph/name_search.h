@@ -23,8 +23,10 @@ class NameSearch {
   // out.
   bool can_arrive(NodeIndex node, std::string_view name, Optional optional = Optional::counted);
 
-  // Names that can arrive, nearest first; at most `most`.
+  // Names that are known to arrive, nearest first; at most `most`. Tasks may report others.
   std::vector<std::string> list(NodeIndex node, std::size_t most);
+  // Those that the node itself adds to what it passes on.
+  std::vector<std::string> list_own(NodeIndex node) const;
 
  private:
   // A whole name may have any value; the beginning of a dotted one must be an object.

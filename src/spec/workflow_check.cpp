@@ -28,7 +28,7 @@ void check_workflow(const model::Workflow& workflow, const YamlNode& root, const
   check_node_configs(workflow, root, context, binder);
   check_conditions(workflow, root, binder);
   check_shape(workflow, root, binder);
-  check_template_names(workflow, root, binder);
+  check_template_names(workflow, root, context, binder);
   check_subgraphs(workflow, root, context, binder);
 }
 

@@ -18,9 +18,10 @@ void check_node_configs(const model::Workflow& workflow, const YamlNode& root, c
                         Binder& binder);
 void check_conditions(const model::Workflow& workflow, const YamlNode& root, Binder& binder);
 void check_inputs(const model::Workflow& workflow, const YamlNode& root, Binder& binder);
-// Reports names in templates that cannot arrive at their node. Names that may or may not arrive fail the node when it
-// starts.
-void check_template_names(const model::Workflow& workflow, const YamlNode& root, Binder& binder);
+// Reports names in templates, and in the prompts of the config's roles, that cannot arrive at their node. Names that
+// may or may not arrive fail the node when it starts; there is a warning if they look misspelt.
+void check_template_names(const model::Workflow& workflow, const YamlNode& root, const WorkflowContext& context,
+                          Binder& binder);
 void check_shape(const model::Workflow& workflow, const YamlNode& root, Binder& binder);
 void check_subgraphs(const model::Workflow& workflow, const YamlNode& root, const WorkflowContext& context,
                      Binder& binder);

@@ -2,14 +2,9 @@
 #include <optional>
 #include <set>
 
-#include "graph/analysis.h"
-#include "graph/graph.h"
-#include "graph/name_search.h"
-#include "model/agent.h"
-#include "model/template.h"
 #include "spec/workflow_check.h"
 
-// Declared inputs, and the names that templates use (GRF-8).
+// Declared inputs (GRF-8).
 namespace reeve::spec {
 
 namespace {
@@ -107,92 +102,6 @@ class InputCheck {
   bool is_sound_ = true;
 };
 
-class NameCheck {
- public:
-  NameCheck(const model::Workflow& workflow, const YamlNode& root, Binder& binder)
-      : graph_(workflow), search_(graph_), root_(root), binder_(binder) {}
-
-  void check() {
-    const auto entry = graph_.find(graph_.workflow().entry_point);
-    if (!entry) return;
-    const std::vector<bool> reachable = graph::find_reachable(graph_, *entry);
-    for (graph::NodeIndex node = 0; node < graph_.node_count(); ++node) {
-      const auto& task = graph_.node(node).task_config;
-      // A `noop` task has no use for its template.
-      if (!task || task->role == model::noop_role || !reachable[node] || binder_.problems().is_full()) continue;
-      // An invalid template was reported.
-      const auto pieces = model::parse_template(task->task_template);
-      std::set<std::string> seen;
-      for (std::size_t i = 0; pieces && i < pieces->size(); ++i) {
-        const model::TemplatePiece& piece = (*pieces)[i];
-        if (piece.kind == model::TemplatePiece::Kind::name && seen.insert(piece.text).second) {
-          check_name(node, *task, piece.text);
-        }
-      }
-    }
-  }
-
- private:
-  void check_name(graph::NodeIndex node, const model::TaskConfig& task, const std::string& name) {
-    using Optional = graph::NameSearch::Optional;
-    const bool is_own = name == "input" || (name == "target_files" && !task.target_files.empty()) ||
-                        (name == "extra_context" && task.extra_context);
-    if (is_own || search_.can_arrive(node, name, Optional::ignored)) return;
-    const YamlNode& place = find_place(root_, "nodes", node, {"task_config", "task_template"});
-    if (search_.can_arrive(node, name)) {
-      binder_.warn(place, ErrorCode::flow_optional_name,
-                   fmt::format("`{{{}}}` fails the node when that input is not given", name),
-                   "give the input a default, or show it with `context:`, which leaves out what is missing");
-      return;
-    }
-    constexpr std::size_t max_listed = 500;
-    constexpr std::size_t max_shown = 24;
-    std::vector<std::string> known = search_.list(node, max_listed);
-    known.emplace_back("input");
-    base::Problem& problem = binder_.report(
-        place, ErrorCode::flow_unknown_name, fmt::format("unknown name in braces {}", base::quoted(name)),
-        "a template can use the inputs of its node: `inputs:` of the workflow, outputs of the nodes "
-        "before it, and what `data_mapping` renames");
-    if (const auto meant = suggest(name, known)) problem.hint = fmt::format("did you mean `{{{}}}`?", *meant);
-    if (known.size() <= max_shown) problem.allowed = base::join(known, ", ");
-  }
-
-  // Of `node.field`, the field is compared.
-  std::optional<std::string> suggest(const std::string& name, const std::vector<std::string>& known) {
-    const std::size_t dot = name.find('.');
-    const bool has_node = dot != std::string::npos && graph_.find(std::string_view(name).substr(0, dot)).has_value();
-    if (!has_node) return binder_.suggest(name, known);
-    const auto field = binder_.suggest(name.substr(dot + 1), known);
-    return field ? std::optional(name.substr(0, dot + 1) + *field) : std::nullopt;
-  }
-
-  graph::Graph graph_;
-  graph::NameSearch search_;
-  const YamlNode& root_;
-  Binder& binder_;
-};
-
-// An edge whose ends are not known delivers unknown names.
-bool has_loose_edges(const model::Workflow& workflow) {
-  const graph::Graph graph(workflow);
-  for (graph::EdgeIndex edge = 0; edge < workflow.edges.size(); ++edge) {
-    if (!graph.is_connected(edge)) return true;
-  }
-  return false;
-}
-
-// A block that was not read completely says nothing about names.
-bool is_complete(const model::Node& node) {
-  switch (node.type) {
-    case model::NodeType::task:
-      return node.task_config.has_value();
-    case model::NodeType::subgraph:
-      return node.subgraph_config.has_value();
-    default:
-      return true;
-  }
-}
-
 }  // namespace
 
 void check_inputs(const model::Workflow& workflow, const YamlNode& root, Binder& binder) {
@@ -214,14 +123,6 @@ void check_inputs(const model::Workflow& workflow, const YamlNode& root, Binder&
     binder.report(item->find("name") != nullptr ? *item->find("name") : *item, ErrorCode::flow_bad_input,
                   fmt::format("two inputs are named {}", base::quoted(input.name)), "rename or remove one of them");
   }
-}
-
-void check_template_names(const model::Workflow& workflow, const YamlNode& root, Binder& binder) {
-  // What arrives is known only for a sound graph. Declared inputs that could not be read count as unknown.
-  const bool was_declared = root.find("inputs") != nullptr && !root.find("inputs")->is_null();
-  if (was_declared && !workflow.inputs) return;
-  if (has_loose_edges(workflow) || !std::ranges::all_of(workflow.nodes, is_complete)) return;
-  NameCheck(workflow, root, binder).check();
 }
 
 }  // namespace reeve::spec
