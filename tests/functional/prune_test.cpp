@@ -61,6 +61,41 @@ TEST_F(Prune, old_runs_go_with_their_files) {
   EXPECT_EQ(reeve({"audit", "verify"}).code, 0);
 }
 
+// An age for everything, except what failed.
+TEST_F(Prune, keep_failed_keeps_failures_of_any_age) {
+  ASSERT_EQ(run({}, {"lines", "3"}).code, 0);
+  ASSERT_EQ(run({}, {"exit", "7"}).code, 7);
+  age();
+  const Words words = {"prune", "--older-than", "2d", "--keep-failed"};
+  Words dry_run = words;
+  dry_run.emplace_back("--dry-run");
+  EXPECT_THAT(reeve(dry_run).out, HasSubstr("would remove 1 run, 0 executions"));
+  Words sure = words;
+  sure.emplace_back("--yes");
+  EXPECT_THAT(reeve(sure).out, HasSubstr("removed 1 run, 0 executions"));
+  EXPECT_EQ(reeve({"show", "TR-1"}).code, 3);
+  EXPECT_EQ(show("TR-2")["status"], "failed");
+}
+
+// The config's own ages: output goes after a day, records stay for long.
+TEST_F(Prune, retention_of_the_config_removes_output_before_records) {
+  configure("retention: {runs: 3650d, output: 1d}\n");
+  ASSERT_EQ(run({}, {"lines", "3"}).code, 0);
+  ASSERT_EQ(run({}, {"lines", "4"}).code, 0);
+  sql("UPDATE tool_runs SET created_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-2 days'), "
+      "completed_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-2 days') WHERE number = 1");
+  EXPECT_THAT(reeve({"prune", "--dry-run"}).out,
+              HasSubstr("would remove 0 runs, 0 executions, 0 events, and the output of 1 more run; with their folders "
+                        "and branches\n"));
+  EXPECT_TRUE(fs::exists(folder("TR-1")));
+  EXPECT_THAT(reeve({"prune", "--yes"}).out,
+              HasSubstr("and the output of 1 more run; on this host 1 folder and 0 git refs"));
+  EXPECT_FALSE(fs::exists(folder("TR-1")));
+  EXPECT_EQ(show("TR-1")["status"], "completed");
+  EXPECT_THAT(reeve({"logs", "TR-1"}).err, HasSubstr("output.not_found"));
+  EXPECT_EQ(logs("TR-2"), "line 000001\nline 000002\nline 000003\nline 000004\n");
+}
+
 // SPEC §9: a client that has missed events is told so.
 TEST_F(Prune, reader_of_pruned_events_is_refused) {
   ASSERT_EQ(run({}, {"exit", "0"}).code, 0);
@@ -137,7 +172,9 @@ TEST_F(PruneBranches, unapplied_change_keeps_its_branch) {
   EXPECT_THAT(reeve({"prune", "--yes"}).out, HasSubstr("removed 0 runs, 0 executions"));
   EXPECT_THAT(branches(), HasSubstr("refs/heads/reeve/EX-1"));
   ASSERT_EQ(reeve({"patch", "drop", "PA-1"}).code, 0);
-  EXPECT_THAT(reeve({"prune", "--yes"}).out, HasSubstr("removed 1 run, 1 execution,"));
+  const Outcome pruned = reeve({"prune", "--yes"});
+  EXPECT_THAT(pruned.out, HasSubstr("removed 1 run, 1 execution,"));
+  EXPECT_THAT(pruned.out, HasSubstr("; on this host 1 folder and 2 git refs (branches, patches)\n"));
   EXPECT_THAT(branches(), Not(HasSubstr("EX-1")));
   EXPECT_EQ(reeve({"flow", "show", "EX-1"}).code, 3);
 }

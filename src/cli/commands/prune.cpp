@@ -46,6 +46,13 @@ std::string describe(const PruneRecord& record) {
                      count(record.outputs, "more run", "more runs"));
 }
 
+// What went on this host, as far as it had to go: runs may have had no output, executions no branch.
+std::string describe_files(const PruneRecord& record) {
+  if (record.folders + record.refs == 0) return {};
+  return fmt::format("; on this host {} and {} (branches, patches)", count(record.folders, "folder", "folders"),
+                     count(record.refs, "git ref", "git refs"));
+}
+
 bool is_empty(const PruneRecord& record) {
   return record.runs + record.executions + record.events + record.outputs == 0;
 }
@@ -55,13 +62,14 @@ bool confirm(const PruneRecord& plan) {
     throw base::Error(ErrorCode::cli_usage, "cannot ask for confirmation here; nothing was removed",
                       "see what would go with `reeve prune --dry-run`, then: reeve prune --yes");
   }
-  const auto line = ask_line(fmt::format("Remove {} for good? [y/N] ", describe(plan)));
+  const auto line =
+      ask_line(fmt::format("Remove {}, with their folders and branches, for good? [y/N] ", describe(plan)));
   const std::string word = base::to_ascii_lower(line.value_or(""));
   return word == "y" || word == "yes";
 }
 
 void print_plan(const PruneRecord& plan) {
-  fmt::print("would remove {}\n", describe(plan));
+  fmt::print("would remove {}; with their folders and branches\n", describe(plan));
   print_aside("dry run: nothing was removed. Audit entries, unfinished work and what waits for you always stay.\n");
 }
 
@@ -89,7 +97,7 @@ ExitCode run(const Call& call) {
     print_json(call, answer.wire);
     return ExitCode::done;
   }
-  fmt::print("removed {}\n", describe(answer.record));
+  fmt::print("removed {}{}\n", describe(answer.record), describe_files(answer.record));
   return ExitCode::done;
 }
 
