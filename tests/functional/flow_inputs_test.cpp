@@ -110,6 +110,28 @@ edges:
   EXPECT_THAT(failed.err, HasSubstr("`greet`: the input `times` must be a whole number from 1 to 5"));
 }
 
+// Nodes that pass their inputs on add a name for each of them; `{input}` has each value once.
+TEST_F(FlowInputs, each_value_is_once_in_the_input_of_a_later_node) {
+  write_workflow("relay", R"(id: relay
+name: Relay
+entry_point: first
+inputs:
+  - { name: goal }
+nodes:
+  - { id: first, type: task, task_config: { role: noop } }
+  - { id: second, type: task, task_config: { role: noop } }
+  - { id: third, type: task, task_config: { role: coder, task_template: "printf '%s' '{input}' > said" } }
+edges:
+  - { source: first, target: second }
+  - { source: second, target: third }
+)");
+  const Outcome done = reeve({"flow", "run", "relay", "--input", "goal=unmistakable"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  const std::string said = testing::read_text(project() / "said");
+  EXPECT_EQ(testing::count_of(said, "unmistakable"), 1) << said;
+  EXPECT_THAT(said, HasSubstr(R"("goal":"unmistakable")"));
+}
+
 // A value is data: names in braces within it are not looked up.
 TEST_F(FlowInputs, values_are_not_templates) {
   const Outcome done = reeve({"flow", "run", "greet", "--input", "who={times} {nothing}"});

@@ -63,6 +63,11 @@ TEST_F(Host, runs_are_started_followed_and_approved_remotely) {
   EXPECT_EQ(approved.code, 0) << approved.err;
   EXPECT_EQ(from_outside({"wait", "TR-2"}, by_variable).code, 0);
   EXPECT_EQ(sql("SELECT decided_by FROM approvals"), "anna");
+  // An address without a scheme.
+  const std::string bare = fmt::format("127.0.0.1:{}", port.number);
+  const Outcome listed = from_outside({"--host", bare, "runs"}, token);
+  EXPECT_EQ(listed.code, 0) << listed.err;
+  EXPECT_THAT(listed.out, HasSubstr("TR-1"));
   // No state folder was created locally.
   EXPECT_FALSE(std::filesystem::exists(scratch().path() / "home/.local/state/reeve/id"));
 }

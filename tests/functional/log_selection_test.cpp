@@ -73,6 +73,16 @@ TEST_F(LogSelection, logs_of_an_execution_are_those_of_its_runs_in_order) {
   EXPECT_EQ(reeve({"logs", "EX-99"}).code, 3);
 }
 
+TEST_F(LogSelection, since_selects_lines_of_all_runs_of_an_execution) {
+  const std::string id =
+      start_flow(workflow(shell("first", "echo 1; sleep 0.05") + shell("second", "echo 2"), edges("first>second")));
+  EXPECT_EQ(end_of(id).at("status"), "completed");
+  EXPECT_EQ(testing::count_of(reeve({"logs", id, "--since", "1h"}).out, "\n"), 2);
+  EXPECT_EQ(reeve({"logs", id, "--since", "2100-01-01"}).out, "");
+  const std::string second = node_of(execution(id), "second")["tool_run_id"];
+  EXPECT_EQ(reeve({"logs", id, "--since", show(second).at("started_at")}).out, second + " second │ 2\n");
+}
+
 TEST_F(LogSelection, following_an_execution_shows_runs_that_start_later) {
   const Gate gate(scratch().path() / "gate");
   const std::string id = start_flow(workflow(

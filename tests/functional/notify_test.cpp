@@ -9,6 +9,7 @@
 #include <sodium.h>
 
 #include "tests/support/daemon.h"
+#include "tests/support/projects.h"
 #include "tests/support/web_receiver.h"
 
 // SPEC §7 `notify`: commands and webhooks for what needs people. Failures of a notifier affect nothing else.
@@ -75,6 +76,8 @@ class Notify : public testing::DaemonTest {
     return lines;
   }
 };
+
+class CommonNotify : public testing::ProjectsTest {};
 
 TEST_F(Notify, webhook_gets_the_signed_event) {
   const WebReceiver receiver;
@@ -295,6 +298,27 @@ TEST_F(Notify, changed_config_takes_effect_only_when_trusted) {
   ASSERT_EQ(reeve({"config", "trust", "--yes"}).code, 0);
   EXPECT_EQ(run({}, fails).code, 1);
   EXPECT_EQ(testing::parse_object(receiver.wait_for(1).front().body).value()["tool_run_id"], "TR-3");
+}
+
+// The common daemon's notifications are in the config of its user.
+TEST_F(CommonNotify, changes_of_the_users_config_take_effect_without_a_restart) {
+  const WebReceiver first;
+  const WebReceiver second;
+  const auto configure_user = [&](const WebReceiver& receiver) {
+    scratch().write("home/.config/reeve/config.yaml",
+                    "notify: [{on: [failed], webhook: \"" + receiver.address() + "\"}]\n");
+  };
+  const testing::Words fails_in_a_shell = {"run", "--", "sh", "-c", "exit 7"};
+  EXPECT_EQ(in(shop(), fails_in_a_shell).code, 7);
+  const std::string daemon = testing::read_text(common() / "reeve.lock");
+  configure_user(first);
+  EXPECT_EQ(in(shop(), fails_in_a_shell).code, 7);
+  EXPECT_EQ(testing::parse_object(first.wait_for(1).front().body).value()["tool_run_id"], "TR-2");
+  configure_user(second);
+  EXPECT_EQ(in(site(), fails_in_a_shell).code, 7);
+  EXPECT_EQ(testing::parse_object(second.wait_for(1).front().body).value()["tool_run_id"], "TR-3");
+  EXPECT_THAT(first.posts(), SizeIs(1));
+  EXPECT_EQ(testing::read_text(common() / "reeve.lock"), daemon);
 }
 
 TEST_F(Notify, test_reports_each_result) {
