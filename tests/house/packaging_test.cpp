@@ -59,6 +59,21 @@ TEST(House, package_check_plays_the_tutorial) {
   EXPECT_FALSE(text.contains("--man=no"));
 }
 
+// Upgrading is tried with what an earlier daemon left: its database, launch files and live runs.
+TEST(House, package_check_upgrades_an_earlier_daemon) {
+  const std::string check = read("packaging/check");
+  for (const std::string_view part : {"--target reeve reeve-keeper", "packages/earlier-daemon/"}) {
+    EXPECT_TRUE(check.contains(part)) << part;
+  }
+  const std::string text = read("packaging/try");
+  std::size_t at = 0;
+  for (const std::string_view part : {"cp -r /packages/earlier-daemon", "\"$earlier\" flow run", "\"$earlier\" stop",
+                                      "error[state.unknown]", "reeve state adopt", "reeve wait EX-1", "expect_lines TR-2"}) {
+    at = text.find(part, at);
+    EXPECT_NE(at, std::string::npos) << part << " is missing, or comes too early";
+  }
+}
+
 // A decision without a terminal needs its confirmation: a question of medium risk is decided with `--yes`.
 TEST(House, package_check_confirms_its_decisions) {
   const std::string text = read("packaging/try");
