@@ -228,6 +228,18 @@ constexpr auto config_help = std::to_array<KeyHelp>({
     {"retention.output", "the output of runs that ended longer ago than this"},
 });
 
+// By the name of the placeholder.
+constexpr auto placeholder_help = std::to_array<KeyHelp>({
+    {"summary", "title and body in one line"},
+    {"title", "what happened, and to which run, execution or approval"},
+    {"body", "more about it, and the command that shows or answers it; may have several lines"},
+    {"event", "the word of `on`"},
+    {"id", "the id of the approval, otherwise of the run or execution"},
+    {"run", "the id of the run; empty without one"},
+    {"execution", "the id of the execution; empty without one"},
+    {"question", "the question of an approval"},
+});
+
 }  // namespace
 
 std::span<const KeyHelp> all_key_help(FileType type) {
@@ -246,6 +258,11 @@ std::string_view find_key_help(FileType type, std::string_view path) {
   const auto rows = all_key_help(type);
   const auto found = std::ranges::find(rows, path, &KeyHelp::path);
   return found != rows.end() ? found->text : std::string_view();
+}
+
+std::string_view find_placeholder_help(std::string_view name) {
+  const auto found = std::ranges::find(placeholder_help, name, &KeyHelp::path);
+  return found != placeholder_help.end() ? found->text : std::string_view();
 }
 
 }  // namespace reeve::spec

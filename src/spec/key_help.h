@@ -17,5 +17,7 @@ struct KeyHelp {
 std::span<const KeyHelp> all_key_help(FileType type);
 // Empty if there is none.
 std::string_view find_key_help(FileType type, std::string_view path);
+// What stands for a name of model::notify_placeholders.
+std::string_view find_placeholder_help(std::string_view name);
 
 }  // namespace reeve::spec

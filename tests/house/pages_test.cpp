@@ -148,7 +148,13 @@ TEST(House, notification_reference_is_generated) {
     ASSERT_NE(inner.form, nullptr);
     add_blocks(FileType::config, *inner.form, inner.path, text);
   });
-  testing::expect_generated(page("NOTIFY.md"), {{"keys", text}});
+  std::string placeholders = "| placeholder | is |\n|---|---|\n";
+  for (const std::string_view name : model::notify_placeholders) {
+    const std::string_view help = spec::find_placeholder_help(name);
+    EXPECT_FALSE(help.empty()) << name;
+    placeholders += fmt::format("| `{{{}}}` | {} |\n", name, help);
+  }
+  testing::expect_generated(page("NOTIFY.md"), {{"keys", text}, {"placeholders", placeholders}});
 }
 
 // The placeholders and headers of docs/NOTIFY.md are those of the code.
