@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cctype>
 #include <cstddef>
 #include <cstdlib>
@@ -12,6 +13,7 @@
 
 #include "tests/support/daemon.h"
 #include "tests/support/doc_blocks.h"
+#include "tests/support/doc_preparations.h"
 #include "tests/support/files.h"
 #include "tests/support/program.h"
 
@@ -69,6 +71,13 @@ echo '# changed' >> nightly.sh
 )";
 }
 
+std::string replace(std::string text, std::string_view what, const std::string& by) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) {
+    text.replace(at, what.size(), by);
+  }
+  return text;
+}
+
 // Ids, times and sizes differ from those that a page shows.
 std::string without_numbers(std::string_view text) {
   std::string result;
@@ -79,23 +88,18 @@ std::string without_numbers(std::string_view text) {
   return result;
 }
 
+// The rule beside a line of a file, as a terminal draws it and as a pipe gets it.
+std::string with_plain_rules(const std::string& text) { return replace(text, "│", "|"); }
+
 // Each shown line is part of a printed one, in this order.
-void expect_shown(const DocBlock& shown, const std::string& printed) {
-  const std::string text = without_numbers(printed);
+void expect_shown(const std::string& place, const std::vector<std::string>& lines, const std::string& printed) {
+  const std::string text = without_numbers(with_plain_rules(printed));
   std::size_t at = 0;
-  for (const std::string& line : shown.lines) {
-    const std::size_t found = text.find(without_numbers(line), at);
-    EXPECT_NE(found, std::string::npos) << shown.place() << " shows `" << line << "`, and its commands printed\n"
-                                        << printed;
+  for (const std::string& line : lines) {
+    const std::size_t found = text.find(without_numbers(with_plain_rules(line)), at);
+    EXPECT_NE(found, std::string::npos) << place << " shows `" << line << "`, and its commands printed\n" << printed;
     if (found != std::string::npos) at = text.find('\n', found);
   }
-}
-
-std::string replace(std::string text, std::string_view what, const std::string& by) {
-  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) {
-    text.replace(at, what.size(), by);
-  }
-  return text;
 }
 
 class Docs : public ::testing::TestWithParam<std::string> {
@@ -170,10 +174,16 @@ TEST_P(Docs, every_block_of_commands_runs) {
   const std::vector<DocBlock> blocks = runnable_blocks(GetParam());
   const std::string own_tmp = (scratch_.path() / "tmp/").string();
   std::string script = "set -Eeo pipefail\nreeve runs >/dev/null\n" + preparation_of(GetParam());
+  const auto is_prepared = [](const DocBlock& block) { return !block.prepared.empty(); };
+  if (std::ranges::any_of(blocks, is_prepared)) script += testing::preparation_prelude();
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     if (blocks[i].is_output) continue;
     script += fmt::format("trap 'echo \"{} failed: $BASH_COMMAND\" >&2' ERR\n", blocks[i].place());
     script += fmt::format("exec > '{}' 2>&1\n", printed_by(i).string());
+    if (!blocks[i].prepared.empty()) {
+      script += testing::prepared_script(blocks[i]);
+      continue;
+    }
     for (const std::string& line : blocks[i].commands()) {
       script += replace(replace(line, "/tmp/", own_tmp), shown_store, store) + "\n";
     }
@@ -181,8 +191,12 @@ TEST_P(Docs, every_block_of_commands_runs) {
   for (int i = 0; i < times_of(GetParam()); ++i) {
     const testing::Outcome outcome = bash(script);
     ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err << all_printed(blocks.size());
-    for (std::size_t at = 1; at < blocks.size(); ++at) {
-      if (blocks[at].is_output) expect_shown(blocks[at], testing::read_text(printed_by(at - 1)));
+    for (std::size_t at = 0; at < blocks.size(); ++at) {
+      if (blocks[at].is_output)
+        expect_shown(blocks[at].place(), blocks[at].lines, testing::read_text(printed_by(at - 1)));
+      if (testing::shows_what_is_printed(blocks[at])) {
+        expect_shown(blocks[at].place(), blocks[at].shown(), testing::read_text(printed_by(at)));
+      }
     }
   }
 }

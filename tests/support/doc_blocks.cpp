@@ -16,6 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view fence = "```";
 constexpr std::string_view mark = "<!-- not run: ";
+constexpr std::string_view prepared_mark = "<!-- prepared: ";
 constexpr std::string_view mark_end = " -->";
 constexpr std::string_view output_mark = "<!-- output -->";
 constexpr auto shells = std::to_array<std::string_view>({"", "sh", "bash", "shell", "console"});
@@ -36,6 +37,19 @@ std::vector<std::string> DocBlock::commands() const {
     continues = (one.starts_with("$ ") || continues) && one.ends_with('\\');
   }
   return typed;
+}
+
+std::vector<std::string> DocBlock::shown() const {
+  const std::vector<std::string> typed = commands();
+  if (typed.size() == lines.size()) return {};
+  std::vector<std::string> others;
+  bool continues = false;
+  for (const std::string& one : lines) {
+    const bool is_typed = one.starts_with("$ ") || continues;
+    if (!is_typed) others.push_back(one);
+    continues = is_typed && one.ends_with('\\');
+  }
+  return others;
 }
 
 std::vector<std::string> doc_pages() {
@@ -65,9 +79,12 @@ std::vector<DocBlock> read_doc_blocks(const std::string& page) {
       if (!is_inside) continue;
       DocBlock& block = blocks.emplace_back(DocBlock{.file = page, .line = number});
       block.language = line.substr(indent + fence.size());
-      if (before.starts_with(mark) && before.ends_with(mark_end)) {
-        block.not_run = before.substr(mark.size(), before.size() - mark.size() - mark_end.size());
-      }
+      const auto marked = [&](std::string_view start) {
+        const bool is_marked = before.starts_with(start) && before.ends_with(mark_end);
+        return is_marked ? before.substr(start.size(), before.size() - start.size() - mark_end.size()) : "";
+      };
+      block.not_run = marked(mark);
+      block.prepared = marked(prepared_mark);
       block.is_output = before == output_mark;
     } else if (is_inside) {
       blocks.back().lines.push_back(line);

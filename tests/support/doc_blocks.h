@@ -17,6 +17,8 @@ struct DocBlock {
   std::string language;
   // Why it cannot be executed: from `<!-- not run: REASON -->` on the line above; empty if it can.
   std::string not_run;
+  // What has to be there before it can: from `<!-- prepared: NAME -->` (doc_preparations.h); usually empty.
+  std::string prepared;
   // Part of what the block of commands before it prints: `<!-- output -->` on the line above.
   bool is_output = false;
   std::vector<std::string> lines;
@@ -25,6 +27,8 @@ struct DocBlock {
   bool is_commands() const;
   // What is typed: the lines after `$ ` if there are any, with their continuations, otherwise all lines.
   std::vector<std::string> commands() const;
+  // The other lines, if any command has a `$ ` before it.
+  std::vector<std::string> shown() const;
 };
 
 // Pages that people read: README.md, SECURITY.md, CONTRIBUTING.md, docs and examples.
