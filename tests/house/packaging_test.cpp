@@ -67,8 +67,9 @@ TEST(House, package_check_upgrades_an_earlier_daemon) {
   }
   const std::string text = read("packaging/try");
   std::size_t at = 0;
-  for (const std::string_view part : {"cp -r /packages/earlier-daemon", "\"$earlier\" flow run", "\"$earlier\" stop",
-                                      "error[state.unknown]", "reeve state adopt", "reeve wait EX-1", "expect_lines TR-2"}) {
+  for (const std::string_view part :
+       {"cp -r /packages/earlier-daemon", "\"$earlier\" flow run", "\"$earlier\" stop", "error[state.unknown]",
+        "reeve state adopt", "reeve wait EX-1", "expect_lines TR-2"}) {
     at = text.find(part, at);
     EXPECT_NE(at, std::string::npos) << part << " is missing, or comes too early";
   }
