@@ -169,7 +169,7 @@ bool copy_bytes(const OpenIndex& from, int to, const std::function<bool()>& give
 
 }  // namespace
 
-void copy_index(const fs::path& from, const fs::path& to, const IndexCopy& terms) {
+void copy_index(const fs::path& from, const fs::path& to, const IndexCopyLimits& terms) {
   const OpenIndex source = open_index(from, terms.max_bytes);
   const fs::path unfinished = to.string() + ".reeve";
   ::unlink(unfinished.c_str());

@@ -39,14 +39,14 @@ void make_writable(const std::filesystem::path& folder);
 // Removes the folder with its contents, including read-only folders. False if something is left.
 bool remove_tree(const std::filesystem::path& folder);
 
-struct IndexCopy {
+struct IndexCopyLimits {
   std::uint64_t max_bytes = UINT64_MAX;
   // Polled: true ends the copy.
   std::function<bool()> gives_up = {};
 };
 // Copied atomically, with the time of the original: git trusts an index that is newer than a file. Throws `git.failed`
 // if it is not a regular file or too large, `git.timeout` if given up.
-void copy_index(const std::filesystem::path& from, const std::filesystem::path& to, const IndexCopy& terms = {});
+void copy_index(const std::filesystem::path& from, const std::filesystem::path& to, const IndexCopyLimits& terms = {});
 
 // Sets the worktree's files to `commit`, along with both indexes: the worktree's own, for users of git there, and
 // Reeve's. Files that are in neither are kept.
