@@ -13,7 +13,9 @@
 // Each fuzz target over its corpus and the golden files, so that past findings stay fixed without a fuzzer. In these
 // builds the targets' entry points have names of their own (tests/CMakeLists.txt).
 extern "C" {
+int fuzz_acp(const std::uint8_t* data, std::size_t size);
 int fuzz_body(const std::uint8_t* data, std::size_t size);
+int fuzz_codex(const std::uint8_t* data, std::size_t size);
 int fuzz_config(const std::uint8_t* data, std::size_t size);
 int fuzz_frames(const std::uint8_t* data, std::size_t size);
 int fuzz_hook(const std::uint8_t* data, std::size_t size);
@@ -66,12 +68,13 @@ TEST_P(FuzzCorpus, past_findings_stay_fixed) {
 
 INSTANTIATE_TEST_SUITE_P(
     Targets, FuzzCorpus,
-    ::testing::Values(Corpus{"body", fuzz_body, {}}, Corpus{"config", fuzz_config, {"config", "pipelines"}},
-                      Corpus{"frames", fuzz_frames, {}}, Corpus{"hook", fuzz_hook, {}},
-                      Corpus{"hosted", fuzz_hosted, {}}, Corpus{"http", fuzz_http, {}}, Corpus{"json", fuzz_json, {}},
-                      Corpus{"keeper", fuzz_keeper, {}}, Corpus{"mcp", fuzz_mcp, {}}, Corpus{"output", fuzz_output, {}},
-                      Corpus{"question", fuzz_question, {}}, Corpus{"redaction", fuzz_redaction, {}},
-                      Corpus{"shell", fuzz_shell, {}}, Corpus{"workflow", fuzz_workflow, {"flow", "draw"}}),
+    ::testing::Values(Corpus{"acp", fuzz_acp, {}}, Corpus{"body", fuzz_body, {}}, Corpus{"codex", fuzz_codex, {}},
+                      Corpus{"config", fuzz_config, {"config", "pipelines"}}, Corpus{"frames", fuzz_frames, {}},
+                      Corpus{"hook", fuzz_hook, {}}, Corpus{"hosted", fuzz_hosted, {}}, Corpus{"http", fuzz_http, {}},
+                      Corpus{"json", fuzz_json, {}}, Corpus{"keeper", fuzz_keeper, {}}, Corpus{"mcp", fuzz_mcp, {}},
+                      Corpus{"output", fuzz_output, {}}, Corpus{"question", fuzz_question, {}},
+                      Corpus{"redaction", fuzz_redaction, {}}, Corpus{"shell", fuzz_shell, {}},
+                      Corpus{"workflow", fuzz_workflow, {"flow", "draw"}}),
     [](const auto& param) { return param.param.name; });
 
 }  // namespace
