@@ -13,8 +13,10 @@
 // Each fuzz target over its corpus and the golden files, so that past findings stay fixed without a fuzzer. In these
 // builds the targets' entry points have names of their own (tests/CMakeLists.txt).
 extern "C" {
+int fuzz_acp(const std::uint8_t* data, std::size_t size);
 int fuzz_body(const std::uint8_t* data, std::size_t size);
 int fuzz_claude(const std::uint8_t* data, std::size_t size);
+int fuzz_codex(const std::uint8_t* data, std::size_t size);
 int fuzz_config(const std::uint8_t* data, std::size_t size);
 int fuzz_frames(const std::uint8_t* data, std::size_t size);
 int fuzz_gemini(const std::uint8_t* data, std::size_t size);
@@ -69,12 +71,26 @@ TEST_P(FuzzCorpus, past_findings_stay_fixed) {
 }
 
 const Corpus corpora[] = {
-    {"body", fuzz_body, {}},     {"claude", fuzz_claude, {}},     {"config", fuzz_config, {"config", "pipelines"}},
-    {"frames", fuzz_frames, {}}, {"gemini", fuzz_gemini, {}},     {"hook", fuzz_hook, {}},
-    {"hosted", fuzz_hosted, {}}, {"http", fuzz_http, {}},         {"json", fuzz_json, {}},
-    {"keeper", fuzz_keeper, {}}, {"mcp", fuzz_mcp, {}},           {"opencode", fuzz_opencode, {}},
-    {"output", fuzz_output, {}}, {"question", fuzz_question, {}}, {"redaction", fuzz_redaction, {}},
-    {"shell", fuzz_shell, {}},   {"sse", fuzz_sse, {}},           {"workflow", fuzz_workflow, {"flow", "draw"}},
+    {"acp", fuzz_acp, {}},
+    {"body", fuzz_body, {}},
+    {"claude", fuzz_claude, {}},
+    {"codex", fuzz_codex, {}},
+    {"config", fuzz_config, {"config", "pipelines"}},
+    {"frames", fuzz_frames, {}},
+    {"gemini", fuzz_gemini, {}},
+    {"hook", fuzz_hook, {}},
+    {"hosted", fuzz_hosted, {}},
+    {"http", fuzz_http, {}},
+    {"json", fuzz_json, {}},
+    {"keeper", fuzz_keeper, {}},
+    {"mcp", fuzz_mcp, {}},
+    {"opencode", fuzz_opencode, {}},
+    {"output", fuzz_output, {}},
+    {"question", fuzz_question, {}},
+    {"redaction", fuzz_redaction, {}},
+    {"shell", fuzz_shell, {}},
+    {"sse", fuzz_sse, {}},
+    {"workflow", fuzz_workflow, {"flow", "draw"}},
 };
 
 INSTANTIATE_TEST_SUITE_P(Targets, FuzzCorpus, ::testing::ValuesIn(corpora),

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -34,9 +35,10 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Recorded{"codex-app-server.accept", ""}, Recorded{"codex-app-server.decline", ""},
                       Recorded{"codex-app-server.cancel", ""}, Recorded{"codex-app-server.file-change.accept", ""},
                       Recorded{"codex-app-server.readonly-ls-asked", ""}, Recorded{"acp.claude-agent.allow", ""},
-                      Recorded{"acp.claude-agent.cancel", ""}, Recorded{"acp.codex.allow", ""},
-                      Recorded{"acp.codex.reject", ""}, Recorded{"acp.gemini.reject", ""},
-                      Recorded{"acp.gemini.write", ""}, Recorded{"acp.opencode.allow", ""},
+                      Recorded{"acp.claude-agent.cancel", ""}, Recorded{"acp.claude-agent.load", "<id-1>"},
+                      Recorded{"acp.codex.allow", ""}, Recorded{"acp.codex.reject", ""},
+                      Recorded{"acp.gemini.reject", ""}, Recorded{"acp.gemini.write", ""},
+                      Recorded{"acp.opencode.allow", ""}, Recorded{"acp.opencode.load", "<id-1>"},
                       Recorded{"acp.opencode.reject", ""}, Recorded{"acp.zed-claude-code.allow", ""},
                       Recorded{"acp.zed-codex.allow", ""}),
     [](const auto& param) {
@@ -45,6 +47,5 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-// The recorded clients loaded their sessions; both agents can also resume one, which is preferred.
 }  // namespace
 }  // namespace reeve::agents

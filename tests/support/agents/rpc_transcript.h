@@ -29,6 +29,8 @@ class RpcTranscript {
     std::string text = read_text(source_folder() / "tests/golden/agents/transcripts" / (name + ".jsonl"));
     replace_all(text, "$WORK", "/work/shop");
     replace_all(text, "$HOME", "/home/ana");
+    // A session that the recorded client loaded would otherwise be resumed.
+    if (name.ends_with(".load")) replace_all(text, "\"resume\": {}", "\"unresumed\": {}");
     for (const std::string_view line : base::split(text, '\n')) {
       if (line.empty()) continue;
       auto record = json::parse(line);
@@ -48,15 +50,19 @@ class RpcTranscript {
     }
   }
 
+  // The agent's messages of the last play().
+  const std::vector<base::Value>& fed() const { return fed_; }
+
   // What the codec writes, one line each after ">", and its events.
   std::string play(agents::AgentProtocol& protocol) {
+    fed_.clear();
     note(protocol, protocol.begin(), {});
     for (const base::Value& record : records_) {
       const base::Value* message = record.find("msg");
       if (json::text_of(record, "dir") != "in") continue;
       const base::Value* id = message->find("id");
       if (id == nullptr || message->find("method") != nullptr) {
-        note(protocol, protocol.on_line(json::encode(*message)), *message);
+        feed(protocol, *message);
         continue;
       }
       // An answer: to the codec's own request of that kind, if it made one.
@@ -66,7 +72,7 @@ class RpcTranscript {
       for (const base::Member& member : *message->as_object()) {
         if (member.key != "id") answer.set(member.key, member.value);
       }
-      note(protocol, protocol.on_line(json::encode(answer)), answer);
+      feed(protocol, answer);
     }
     return std::exchange(log_, {});
   }
@@ -76,6 +82,11 @@ class RpcTranscript {
     for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
       text.replace(at, from.size(), to);
     }
+  }
+
+  void feed(agents::AgentProtocol& protocol, const base::Value& message) {
+    fed_.push_back(message);
+    note(protocol, protocol.on_line(json::encode(message)), message);
   }
 
   void note(agents::AgentProtocol& protocol, const agents::AgentReaction& reaction, const base::Value& message) {
@@ -99,7 +110,7 @@ class RpcTranscript {
     // Recorded clients did not ask.
     for (const base::Value& id : asks_for_settings) {
       const base::Value settings = base::Value::object({{"config", base::Value::object()}});
-      note(protocol, protocol.on_line(json::encode(base::Value::object({{"id", id}, {"result", settings}}))), {});
+      feed(protocol, base::Value::object({{"id", id}, {"result", settings}}));
     }
   }
 
@@ -176,6 +187,7 @@ class RpcTranscript {
 
   std::string dialect_;
   std::vector<base::Value> records_;
+  std::vector<base::Value> fed_;
   // Recorded requests of the client: id → method; and its answers to the agent.
   std::map<std::string, std::string> methods_;
   std::map<std::string, base::Value> answers_;
