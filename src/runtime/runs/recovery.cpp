@@ -351,9 +351,11 @@ void Supervisor::interrupt(Found found, std::function<void()> done) {
   // Asking would be pointless.
   const auto refusal = plan && plan->has_stdin ? stdin_.find_rerun_refusal(found.attempt.run) : std::nullopt;
   if (refusal) policy = model::OnInterrupted::fail;
-  // Its node fails as well, and sets its changes aside; or the attempt had ended its work, and the next one continues
-  // with its changes (RUN-18).
-  if (policy == model::OnInterrupted::fail || found.attempt.reported) {
+  // The attempt had ended its work: what it reported decides, and a next one continues with its changes (RUN-18).
+  const bool has_ended = found.attempt.reported && policy != model::OnInterrupted::fail;
+  if (has_ended) return settle_interruption(std::move(found), std::move(plan), policy, std::move(done));
+  // Its node fails as well, and sets its changes aside.
+  if (policy == model::OnInterrupted::fail) {
     return settle_interruption(std::move(found), std::move(plan), policy, std::move(done));
   }
   const auto go_on = [this, found, plan, policy, done](const std::optional<Error>& error) {
