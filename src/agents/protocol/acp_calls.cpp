@@ -30,8 +30,8 @@ void add_path(const Value& object, std::vector<std::string>& paths) {
   if (is_new && paths.size() < max_paths) paths.push_back(*path);
 }
 
-// What the agent says of a call whose input it does not show, as Gemini: the title is words for people and never taken
-// for a command, which it need not be.
+// Describes a call whose input the agent does not show, as Gemini. The title is words for people and is never taken for
+// a command, which it need not be.
 Value describe(const std::string& title, const Value& content, const Value& locations) {
   Value arguments = Value::object();
   if (!title.empty()) arguments.set("title", Value::string(title));

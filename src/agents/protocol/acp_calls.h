@@ -29,8 +29,8 @@ class AcpCalls {
 
   // `tool_call` or `tool_call_update`.
   Fault update(const base::Value& fields, std::size_t bytes, Events& events);
-  // The call of a request for permission, announced. It may be the first message about it, and later ones of the same
-  // id count anew.
+  // The call of a request for permission, announced. It may be the first message about it; the id of a call that
+  // has ended may be used again.
   Fault ask(const base::Value& fields, std::size_t bytes, Events& events, std::optional<Named>& asked);
   void deny(const std::string& call);
   // The end of a turn: denied calls that the agent is silent about have ended, others are forgotten. The calls that

@@ -172,7 +172,7 @@ void AcpProtocol::on_notification(const RpcNotification& message, AgentReaction&
 
 void AcpProtocol::on_update(const Value& update, AgentReaction& out) {
   if (const auto mode = find_updated_mode(update, has_modes_)) return on_mode(*mode, out);
-  // What comes before the session is open repeats an earlier conversation.
+  // Updates before the session is open repeat an earlier conversation.
   if (phase_ != Phase::running) return;
   const std::string type = json::text_of(update, "sessionUpdate");
   if (type == "agent_message_chunk") {

@@ -9,7 +9,7 @@
 #include "agents/protocol/agent_protocol.h"
 #include "base/value.h"
 
-// How a session of the Agent Client Protocol, version 1, is opened, and its modes. Pure.
+// Opening a session of the Agent Client Protocol, version 1, and its modes. Pure.
 namespace reeve::agents {
 
 base::Value make_acp_hello();

@@ -271,7 +271,7 @@ TEST_F(AcpTurn, open_requests_and_calls_are_bounded) {
 
 TEST_F(AcpTurn, size_of_open_calls_is_bounded) {
   const std::string big(8'000'000, 'x');
-  // What is replaced does not count.
+  // Replaced content does not count.
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(fault_of(update(R"("sessionUpdate":"tool_call_update","toolCallId":"c","content":[")" + big + "\"]")),
               "");

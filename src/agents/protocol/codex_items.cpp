@@ -59,7 +59,7 @@ Value arguments_of(const std::string& type, const Value& item) {
   return without_bookkeeping(item);
 }
 
-// What the agent says of why it asks; the person sees it.
+// The agent's reason for asking, which the person sees.
 void add_reason(const Value& params, Value& arguments) {
   const Value& reason = member_of(params, "reason");
   const std::string* text = reason.as_string();

@@ -7,7 +7,7 @@
 #include "agents/protocol/agent_protocol.h"
 #include "base/value.h"
 
-// What Codex's app server tells and asks about the items of a turn. Pure.
+// The items of a turn as Codex's app server reports them, and its questions about them. Pure.
 namespace reeve::agents {
 
 inline constexpr std::string_view codex_command_item = "commandExecution";

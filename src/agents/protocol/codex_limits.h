@@ -15,7 +15,7 @@ class CodexLimits {
  public:
   // From `account/rateLimits/updated`: the windows that it names, which are remembered.
   std::vector<LimitWindow> update(const base::Value& rate_limits);
-  // When the windows that are used up have all been reset; nothing if no window is, or one does not say when.
+  // The time at which all windows that are used up have been reset; nothing if none is, or if one has no time.
   std::optional<base::WallTime> find_reset() const;
 
  private:

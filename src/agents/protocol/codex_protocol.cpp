@@ -43,7 +43,7 @@ class CodexProtocol final : public AgentProtocol {
   struct Sender {
     std::string thread;
     std::string turn;
-    // What the model wanted to do.
+    // The call, in words for the model.
     std::string subject;
   };
   using Questions = OpenQuestions<Sender>;

@@ -9,7 +9,7 @@
 #include "agents/protocol/agent_protocol.h"
 #include "base/value.h"
 
-// How a thread of Codex is opened, and what its answers must say for it to be gated (AGT-5). Pure.
+// Opening a thread of Codex, and the checks of its answers that make it gated (AGT-5). Pure.
 namespace reeve::agents {
 
 base::Value make_codex_hello();

@@ -53,7 +53,7 @@ class RpcTranscript {
   // The agent's messages of the last play().
   const std::vector<base::Value>& fed() const { return fed_; }
 
-  // What the codec writes, one line each after ">", and its events.
+  // The lines that the codec writes, each after ">", and its events.
   std::string play(agents::AgentProtocol& protocol) {
     fed_.clear();
     note(protocol, protocol.begin(), {});
