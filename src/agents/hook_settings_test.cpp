@@ -89,7 +89,8 @@ TEST(HookSettings, required_entry_stays_required) {
 
 // The commands of people that contain Reeve's are theirs.
 TEST(HookSettings, commands_with_anything_else_are_not_reeves) {
-  for (const char* command : {"reeve hook claude", "/x/reeve hook claude --require", "reeve  hook claude --give-up 60"}) {
+  for (const char* command :
+       {"reeve hook claude", "/x/reeve hook claude --require", "reeve  hook claude --give-up 60"}) {
     EXPECT_TRUE(is_own_command(HookDialect::claude, command)) << command;
   }
   for (const char* command : {"reeve hook claude; log", "reeve hook claude && log", "reeve hook claude --give-up",

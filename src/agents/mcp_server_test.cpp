@@ -83,16 +83,15 @@ TEST_F(Mcp, malformed_messages_get_the_errors_of_json_rpc) {
   EXPECT_THAT(answer(R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":[]}})"),
               HasSubstr("-32602"));
   EXPECT_THAT(answer(R"({"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}})"), HasSubstr("-32602"));
-  const auto answer_to_long = [](std::string_view beginning) {
-    return McpServer::on_long_line(beginning).lines.at(0);
-  };
+  const auto answer_to_long = [](std::string_view beginning) { return McpServer::on_long_line(beginning).lines.at(0); };
   EXPECT_THAT(answer_to_long("["), AllOf(HasSubstr("longer than 16 MiB"), HasSubstr(R"("id":null)")));
   const std::string rest = R"("method":"tools/call","params":{"name":"file_write","arguments":{"content":"xxx)";
   EXPECT_THAT(answer_to_long(R"({"jsonrpc":"2.0","id":7,)" + rest), HasSubstr(R"("id":7,)"));
   EXPECT_THAT(answer_to_long(R"( { "a":{"id":1,"b":["]}"]} , "c" : "\",\"id\":2" , "id" : "x-3" , )" + rest),
               HasSubstr(R"("id":"x-3")"));
-  for (const char* beginning : {"", "{", R"({"id)", R"({"id":)", R"({"id":7)", R"({"id":"x)", R"({"id":{}, )", R"({"id":1.5,)",
-                                R"({"a":{"id":1},"b":")", R"({"a":"\)", R"({"id" 7, )", R"({"a":1]"id":2,)", "{,}"}) {
+  for (const char* beginning :
+       {"", "{", R"({"id)", R"({"id":)", R"({"id":7)", R"({"id":"x)", R"({"id":{}, )", R"({"id":1.5,)",
+        R"({"a":{"id":1},"b":")", R"({"a":"\)", R"({"id" 7, )", R"({"a":1]"id":2,)", "{,}"}) {
     EXPECT_THAT(answer_to_long(beginning), HasSubstr(R"("id":null)")) << beginning;
   }
 }

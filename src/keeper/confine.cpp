@@ -87,8 +87,8 @@ int enter_sandbox(char** command, const std::optional<os::KnownFolder>& folder) 
   // Close-on-exec, so that the tool cannot write the status file.
   ::fcntl(sandbox_fd, F_SETFD, FD_CLOEXEC);
   const int error = folder ? change_folder(*folder) : 0;
-  const os::SpawnFailure failure = error == 0 ? os::become_program(command, environ)
-                                              : os::SpawnFailure{error, os::SpawnFailure::Stage::folder};
+  const os::SpawnFailure failure =
+      error == 0 ? os::become_program(command, environ) : os::SpawnFailure{error, os::SpawnFailure::Stage::folder};
   say(std::string(failed) + std::to_string(failure.error_number) + " " +
       std::to_string(static_cast<int>(failure.stage)) + "\n");
   return cannot_start;

@@ -78,7 +78,8 @@ void print_notes(const Call& call, HookDialect dialect) {
   }
   if (dialect == HookDialect::gemini) {
     print_aside(
-        "note: Gemini CLI runs no hooks in its ACP mode (`gemini --acp`), and names no call: what becomes of its calls\n"
+        "note: Gemini CLI runs no hooks in its ACP mode (`gemini --acp`), and names no call: what becomes of its "
+        "calls\n"
         "  is shown as `lost`, not reported.\n");
   }
 }
@@ -140,8 +141,8 @@ std::vector<Positional> hook_change_positionals() {
 
 std::vector<Option> hook_change_options(HookChange change) {
   std::vector<Option> options = {{.name = "--user", .help = "the settings in your home (default)"},
-          {.name = "--project", .help = "the settings in the current folder"},
-          {.name = "--yes", .help = "do not ask"}};
+                                 {.name = "--project", .help = "the settings in the current folder"},
+                                 {.name = "--yes", .help = "do not ask"}};
   if (change == HookChange::install) {
     options.push_back({.name = "--require", .help = "deny outside a run; an entry that does so keeps it"});
   }

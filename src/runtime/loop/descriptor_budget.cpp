@@ -32,8 +32,8 @@ DescriptorBudget divide_descriptors(std::uint64_t limit, std::uint64_t in_use) {
   // A quarter of the reserve is for them in any case.
   const std::uint64_t reserved = reserve / 4;
   budget.max_run_connections = std::clamp(limit / 8, reserved, max_run_connections);
-  const std::uint64_t taken = in_use + reserve + budget.idle_keepers * per_idle_keeper +
-                              (budget.max_run_connections - reserved);
+  const std::uint64_t taken =
+      in_use + reserve + budget.idle_keepers * per_idle_keeper + (budget.max_run_connections - reserved);
   budget.max_runs = limit > taken ? (limit - taken) / per_run : 0;
   return budget;
 }

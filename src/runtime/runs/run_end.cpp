@@ -250,9 +250,9 @@ StartFailure explain_start_failure(const keeper::ExitRecord& record, const std::
   const auto stage = static_cast<Stage>(record.exec_stage);
   if (error == ENODATA) return {"its launch file is damaged or gone (power loss?); start a new run", 126};
   if (stage == Stage::folder && error == ESTALE) {
-    return {fmt::format("the working folder {} is not the one that was decided about: it was replaced",
-                        base::visible(cwd)),
-            126};
+    return {
+        fmt::format("the working folder {} is not the one that was decided about: it was replaced", base::visible(cwd)),
+        126};
   }
   if (stage == Stage::folder) {
     return {fmt::format("cannot start in the working folder {}: {}", base::visible(cwd), words), 126};

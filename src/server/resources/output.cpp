@@ -10,6 +10,7 @@
 #include "json/encode.h"
 #include "keeper/output_reader.h"
 #include "runtime/daemon.h"
+#include "server/access/project_policy.h"
 #include "server/request/exchange.h"
 #include "server/resources/attempt_frames.h"
 #include "server/resources/attempt_lines.h"

@@ -70,15 +70,16 @@ Value progress_schema() {
 }
 
 std::vector<Operation> progress_operations(json::Schemas& /*schemas*/) {
-  const Value kept = json::object_schema({{"kept", json::extended(Value::object(), "type", Value::string("boolean"))}},
-                                         {"kept"});
+  const Value kept =
+      json::object_schema({{"kept", json::extended(Value::object(), "type", Value::string("boolean"))}}, {"kept"});
   return {{.method = "POST",
            .path = "/api/progress",
            .handle = report,
            .name = "reportProgress",
            .inside = InRunAccess::refused,
-           .summary = "Report the progress of a program outside of any run (a tool reports on its run's socket), as the "
-                      "event `caller_progress`. One a second of each caller is kept; `kept` is false for others",
+           .summary =
+               "Report the progress of a program outside of any run (a tool reports on its run's socket), as the "
+               "event `caller_progress`. One a second of each caller is kept; `kept` is false for others",
            .scope = Scope::operate,
            .body = progress_schema(),
            .replies = {{202, kept}}}};
