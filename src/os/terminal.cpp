@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -16,12 +15,6 @@ namespace reeve::os {
 namespace {
 
 using base::ErrorCode;
-
-std::optional<winsize> size_of(int fd) noexcept {
-  winsize size{};
-  if (::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
-  return size;
-}
 
 // Global, for the signal handler. Written before `raw_fd`, read after it.
 termios saved{};
@@ -56,17 +49,6 @@ void swap_handlers(void (*from)(int), void (*to)(int)) noexcept {
 }  // namespace
 
 bool is_terminal(int fd) noexcept { return ::isatty(fd) == 1; }
-
-std::optional<std::size_t> terminal_columns(int fd) noexcept {
-  const auto size = size_of(fd);
-  return size ? std::optional<std::size_t>(size->ws_col) : std::nullopt;
-}
-
-std::optional<TerminalSize> terminal_size(int fd) noexcept {
-  const auto size = size_of(fd);
-  if (!size || size->ws_row == 0) return std::nullopt;
-  return TerminalSize{.rows = size->ws_row, .columns = size->ws_col};
-}
 
 RawTerminal::RawTerminal(int fd) {
   REEVE_ASSERT(!is_active());

@@ -163,11 +163,11 @@ TEST(OverviewText, paused_runs_and_executions_are_shown) {
 // RUN-18
 TEST(OverviewText, run_with_a_usage_limit_says_when_it_continues) {
   const model::Run limited{.tool_run_id = RunId(92),
-              .tool_name = "claude",
-              .status = RunStatus::queued,
-              .reason = "usage limit of claude: continues at 2026-11-15 17:11 UTC (5-hour window)",
-              .outcome = model::Outcome::limited,
-              .not_before = now + std::chrono::minutes(311)};
+                           .tool_name = "claude",
+                           .status = RunStatus::queued,
+                           .reason = "usage limit of claude: continues at 2026-11-15 17:11 UTC (5-hour window)",
+                           .outcome = model::Outcome::limited,
+                           .not_before = now + std::chrono::minutes(311)};
   const Overview overview = make_overview({{.runs = {limited}}}, {}, now);
   EXPECT_THAT(overview.text, HasSubstr("1 queued"));
   EXPECT_THAT(overview.text, HasSubstr("TR-92  claude  usage limit, continues at 17:11 (in 5h)"));

@@ -131,8 +131,7 @@ TEST_P(StandingGrantsTest, sessions_are_noted_once_and_bounded) {
   const base::RunId run = begin_run();
   const auto note = [&](const std::string& name, int attempt, std::optional<std::string> model) {
     return call([&](Transaction& transaction) {
-      return note_session(transaction, run, attempt,
-                          {.session_id = name, .agent = "claude", .model = std::move(model)})
+      return note_session(transaction, run, attempt, {.session_id = name, .agent = "claude", .model = std::move(model)})
           .session;
     });
   };

@@ -21,12 +21,6 @@ constexpr std::int64_t max_seconds = 4'102'444'800;
 
 }  // namespace
 
-const Value& member_of(const Value& object, std::string_view key) {
-  static const Value none;
-  const Value* found = object.find(key);
-  return found != nullptr ? *found : none;
-}
-
 std::string id_text_of(const Value& object, std::string_view key) {
   const std::string* text = member_of(object, key).as_string();
   return text != nullptr && text->size() <= max_agent_id ? *text : std::string();
@@ -52,10 +46,6 @@ const Value::Array& elements_of(const Value& value) {
 
 std::string event_text(std::string_view text) {
   return base::replace_invalid_utf8(base::truncate_utf8(text, max_event_text));
-}
-
-std::int64_t count_of(const Value& object, std::string_view key) {
-  return std::max<std::int64_t>(json::integer_of(object, key).value_or(0), 0);
 }
 
 std::optional<base::WallTime> time_of_seconds(std::optional<std::int64_t> seconds) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "agents/protocol/agent_message.h"
 #include "base/clock.h"
 #include "base/value.h"
 
@@ -15,8 +16,6 @@ namespace reeve::agents {
 // Ids of sessions, turns, calls and options.
 inline constexpr std::size_t max_agent_id = 256;
 
-// Null if absent.
-const base::Value& member_of(const base::Value& object, std::string_view key);
 // Empty if absent, not a string, or longer than an id.
 std::string id_text_of(const base::Value& object, std::string_view key);
 // A string with an absolute path of at most 4 KiB.
@@ -28,8 +27,6 @@ const base::Value::Array& elements_of(const base::Value& value);
 
 // For an event: bounded.
 std::string event_text(std::string_view text);
-// Never negative.
-std::int64_t count_of(const base::Value& object, std::string_view key);
 // Of seconds since 1970; nothing for times that no limit can have.
 std::optional<base::WallTime> time_of_seconds(std::optional<std::int64_t> seconds);
 // "sha256:…" of the canonical JSON, and its size.

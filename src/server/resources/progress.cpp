@@ -82,7 +82,8 @@ std::vector<Operation> progress_operations(json::Schemas& /*schemas*/) {
                "event `caller_progress`. One a second of each caller is kept; `kept` is false for others",
            .scope = Scope::operate,
            .body = progress_schema(),
-           .replies = {{202, kept}}}};
+           .replies = {{202, kept}},
+           .idempotency = IdempotencyMode::answer}};
 }
 
 }  // namespace reeve::server
