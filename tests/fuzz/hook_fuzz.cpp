@@ -51,9 +51,9 @@ void check_settings(HookDialect dialect, std::string_view text) {
   const auto cleaned = agents::remove_hook(dialect, text);
   if (!cleaned) return;
   REEVE_ASSERT(json::parse(*cleaned).has_value());
-  const auto added = agents::add_hook(dialect, *cleaned, "/usr/bin/reeve");
+  const auto added = agents::add_hook(dialect, *cleaned, {.program = "/usr/bin/reeve"});
   if (!added) return;
-  REEVE_ASSERT(*agents::add_hook(dialect, *added, "/usr/bin/reeve") == *added);
+  REEVE_ASSERT(*agents::add_hook(dialect, *added, {.program = "/usr/bin/reeve"}) == *added);
   const auto removed = agents::remove_hook(dialect, *added);
   REEVE_ASSERT(removed.has_value());
   REEVE_ASSERT(other_members(*added) == other_members(*cleaned));
