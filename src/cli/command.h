@@ -23,6 +23,8 @@ struct Option {
   bool is_required = false;
   // The short form, "-f", if any.
   std::string_view brief = {};
+  // With it, foreign words are plain text and need no `--`.
+  bool frees_words = false;
 };
 
 struct Positional {

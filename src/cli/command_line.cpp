@@ -189,11 +189,17 @@ class CallParser {
     return UsageError{what, "", std::string(command_.name)};
   }
 
+  bool frees_words() const {
+    return std::ranges::any_of(command_.options, [&](const Option& option) {
+      return option.frees_words && app_.count(std::string(option.name)) > 0;
+    });
+  }
+
   ParsedLine collect(const std::vector<std::string>& verbatim) {
     Arguments arguments;
     for (const std::string& word : app_.remaining()) {
       if (word.size() > 1 && word.starts_with('-')) return unknown_option(command_, word);
-      if (takes_foreign_words(command_)) {
+      if (takes_foreign_words(command_) && !frees_words()) {
         return UsageError{fmt::format("put the command after `--`: reeve {} -- {}", command_.name, base::visible(word)),
                           "", std::string(command_.name)};
       }

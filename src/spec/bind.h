@@ -163,6 +163,7 @@ class Binder {
       if (!closest.empty()) meant.push_back(std::move(closest));
     }
     if (required_ == Required::ignore) return;
+    if (!alternative_key<T>.empty() && node.find(alternative_key<T>) != nullptr) return;
     for (const std::string_view name : required_keys<T>) {
       const YamlNode* value = node.find(name);
       if (std::ranges::find(meant, name) != meant.end()) continue;

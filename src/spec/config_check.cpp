@@ -141,7 +141,7 @@ class ConfigCheck {
   }
 
   void check_tool(const std::string& name, const model::ToolProfile& tool) {
-    check_command(tool.command, at({"tools", name, "command"}));
+    if (!tool.agent || !tool.command.empty()) check_command(tool.command, at({"tools", name, "command"}));
     check_agent(name, tool);
     check_limit(tool.timeout, at({"tools", name, "timeout"}));
     check_limit(tool.no_output_timeout, at({"tools", name, "no_output_timeout"}));
@@ -165,34 +165,37 @@ class ConfigCheck {
     }
   }
 
-  // AGT-4. The adapter decides how an agent is started, answered and resumed.
+  // AGT-4. The adapter decides how an agent is started, answered and resumed. Values that are the default are accepted,
+  // because the shown config has all keys.
   void check_agent(const std::string& name, const model::ToolProfile& tool) {
-    const YamlNode* profile = find({"tools", name});
-    if (profile == nullptr) return;
+    const model::ToolProfile plain;
+    const auto report = [&](const char* key, bool is_wrong, ErrorCode code, const std::string& what, const char* fix) {
+      if (is_wrong) binder_.report(at({"tools", name, key}), code, what, fix);
+    };
+    const auto needs = [&](const char* key, bool is_wrong) {
+      report(key, is_wrong, ErrorCode::config_needs_agent, fmt::format("`{}` concerns only agents", key),
+             "add `agent: …`, or remove it");
+    };
+    const auto refuse = [&](const char* key, bool is_wrong) {
+      report(key, is_wrong, ErrorCode::config_not_for_agents,
+             fmt::format("`{}` has no place beside `agent`: the agent's adapter decides it", key),
+             "remove it, or write `command` without `agent`");
+    };
     if (!tool.agent) {
-      if (profile->find("command") == nullptr) {
-        binder_.report(*profile, ErrorCode::config_missing_key, "`command` is missing",
-                       "add `command: [PROGRAM, …]`, or `agent: claude` for a real agent");
-      }
-      for (const char* key : {"release_after", "model"}) {
-        if (const YamlNode* written = profile->find_key(key)) {
-          binder_.report(*written, ErrorCode::config_needs_agent, fmt::format("`{}` concerns only agents", key),
-                         "add `agent: …`, or remove it");
-        }
-      }
+      needs("release_after", tool.release_after != plain.release_after);
+      needs("model", tool.model.has_value());
+      report("agent", tool.command.empty() && find({"tools", name, "agent"}) != nullptr, ErrorCode::config_missing_key,
+             "`command` is missing, and `agent` names no agent", "name one, such as `agent: claude`");
       return;
     }
-    if (*tool.agent == model::AgentKind::acp && profile->find("command") == nullptr) {
-      binder_.report(*profile, ErrorCode::config_missing_key, "`agent: acp` needs the agent's `command`",
-                     "add `command: [PROGRAM, …]`, such as [goose, acp]");
-    }
-    for (const char* key : {"mode", "resume", "resume_args", "on_prompt", "speaks", "failure_markers"}) {
-      if (const YamlNode* written = profile->find_key(key)) {
-        binder_.report(*written, ErrorCode::config_not_for_agents,
-                       fmt::format("`{}` has no place beside `agent`: the agent's adapter decides it", key),
-                       "remove it, or write `command` without `agent`");
-      }
-    }
+    report("agent", *tool.agent == model::AgentKind::acp && tool.command.empty(), ErrorCode::config_missing_key,
+           "`agent: acp` needs the agent's `command`", "add `command: [PROGRAM, …]`, such as [goose, acp]");
+    refuse("mode", tool.mode != plain.mode);
+    refuse("resume", tool.resume != plain.resume);
+    refuse("resume_args", !tool.resume_args.empty());
+    refuse("on_prompt", tool.on_prompt != plain.on_prompt);
+    refuse("speaks", tool.speaks != plain.speaks);
+    refuse("failure_markers", !tool.failure_markers.empty());
   }
 
   void check_role(const std::string& name, const model::Role& role) {

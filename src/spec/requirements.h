@@ -51,9 +51,17 @@ inline constexpr std::array required_keys<model::Pipelines> = {"pipelines"sv};
 template <>
 inline constexpr std::array required_keys<model::Pipeline> = {"steps"sv};
 template <>
+inline constexpr std::array required_keys<model::ToolProfile> = {"command"sv};
+template <>
 inline constexpr std::array required_keys<model::Gate> = {"command"sv};
 template <>
 inline constexpr std::array required_keys<model::Notification> = {"on"sv};
+
+// A key beside which the required ones may be missing; empty for none.
+template <class T>
+inline constexpr std::string_view alternative_key{};
+template <>
+inline constexpr std::string_view alternative_key<model::ToolProfile> = "agent";
 
 // A key that people write for another one whose name is too different for a spelling suggestion.
 struct KeySynonym {

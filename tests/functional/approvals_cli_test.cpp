@@ -303,7 +303,7 @@ TEST_F(ApprovalsCli, overview_lists_waiting_approvals_first) {
   EXPECT_EQ(session->wait(), 0);
   EXPECT_THAT(session->out(),
               AllOf(HasSubstr("◆ 1 waiting for you   ✗ 1 failed"), HasSubstr("  AP-1  project  sh TR-1"),
-                    HasSubstr("Go on?"), HasSubstr(", then reject"), HasSubstr("next: reeve show AP-1"),
+                    HasSubstr("Go on?"), HasSubstr(", then rej"), HasSubstr("next: reeve show AP-1"),
                     HasSubstr("advisory: without a sandbox"), Not(HasSubstr("\n  TR-1"))));
   const std::vector<std::string> lines = lines_of(reeve({}).out);
   ASSERT_EQ(lines.size(), 2U);

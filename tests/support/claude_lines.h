@@ -68,7 +68,7 @@ std::vector<Event> only(const agents::AgentReaction& reaction) {
   return found;
 }
 
-inline std::string fault_of(const agents::AgentReaction& reaction) {
+inline std::string claude_fault_of(const agents::AgentReaction& reaction) {
   const auto faults = only<agents::ProtocolFault>(reaction);
   if (faults.empty()) return "no fault";
   return (faults.front().is_ungated ? "ungated: " : "") + faults.front().reason;

@@ -18,7 +18,7 @@ using base::Value;
 constexpr std::int64_t max_count = 1'000'000'000'000;
 constexpr std::size_t escape_size = 6;
 
-// The code unit of a \uXXXX at that place.
+// The code unit of an escape with four hexadecimal digits at that place.
 std::optional<unsigned> unit_at(std::string_view text, std::size_t at) {
   const std::string_view escape = text.substr(std::min(at, text.size()), escape_size);
   if (escape.size() < escape_size || !escape.starts_with("\\u")) return std::nullopt;

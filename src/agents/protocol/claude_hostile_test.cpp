@@ -19,8 +19,8 @@ namespace reeve::agents {
 namespace {
 
 using base::Value;
+using testing::claude_fault_of;
 using testing::claude_init;
-using testing::fault_of;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -47,7 +47,7 @@ TEST(ClaudeHostile, garbage_is_counted) {
   for (std::size_t i = 0; i < max_claude_garbage; ++i) {
     ASSERT_THAT(play(*protocol, {garbage[i % garbage.size()]}).events, IsEmpty());
   }
-  EXPECT_EQ(fault_of(play(*protocol, {"x"})),
+  EXPECT_EQ(claude_fault_of(play(*protocol, {"x"})),
             "Claude Code printed more than 1000 lines that are not stream-json; is it the right program?");
 }
 
@@ -63,17 +63,17 @@ TEST(ClaudeHostile, unknown_lines_are_ignored) {
 }
 
 TEST(ClaudeHostile, too_long_line_is_a_fault) {
-  EXPECT_EQ(fault_of(play(*claude(), {std::string(max_agent_line + 1, ' ')})),
+  EXPECT_EQ(claude_fault_of(play(*claude(), {std::string(max_agent_line + 1, ' ')})),
             "Claude Code printed a line of more than 16 MiB");
 }
 
 TEST(ClaudeHostile, too_many_calls_are_a_fault) {
   const auto announced = claude();
   for (std::size_t i = 0; i < max_claude_calls; ++i) {
-    ASSERT_EQ(fault_of(play(*announced, {tool_use("m", fmt::format("t{}", i))})), "no fault");
+    ASSERT_EQ(claude_fault_of(play(*announced, {tool_use("m", fmt::format("t{}", i))})), "no fault");
   }
-  EXPECT_EQ(fault_of(play(*announced, {tool_use("m", "t1")})), "no fault") << "it is known";
-  EXPECT_THAT(fault_of(play(*announced, {tool_use("m", "more")})), HasSubstr("more than 10000 calls"));
+  EXPECT_EQ(claude_fault_of(play(*announced, {tool_use("m", "t1")})), "no fault") << "it is known";
+  EXPECT_THAT(claude_fault_of(play(*announced, {tool_use("m", "more")})), HasSubstr("more than 10000 calls"));
   const auto refused = claude();
   for (std::size_t i = 0; i <= max_claude_calls; ++i) {
     play(*refused, {fmt::format(R"({{"type":"system","subtype":"permission_denied","tool_use_id":"t{}"}})", i)});

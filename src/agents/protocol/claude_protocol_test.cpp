@@ -21,8 +21,8 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 using testing::asks;
+using testing::claude_fault_of;
 using testing::claude_init;
-using testing::fault_of;
 using testing::only;
 using testing::play;
 using testing::result_of;
@@ -55,26 +55,26 @@ TEST(ClaudeProtocol, nothing_is_written_to_qwen) {
   EXPECT_EQ(protocol->release_way(), ReleaseWay::end);
   EXPECT_EQ(claude()->release_way(), ReleaseWay::defer);
   EXPECT_EQ(protocol->reach(), GateReach::gated);
-  EXPECT_THAT(fault_of(play(*protocol, {asks("r1", "t1")})), HasSubstr("although its hook decides"));
+  EXPECT_THAT(claude_fault_of(play(*protocol, {asks("r1", "t1")})), HasSubstr("although its hook decides"));
 }
 
 // AGT-5: the mode is verified after each start.
 TEST(ClaudeProtocol, another_permission_mode_is_ungated) {
   const std::string init = R"({"type":"system","subtype":"init","session_id":"s-1")";
-  EXPECT_THAT(fault_of(play(*claude(), {init + R"(,"permissionMode":"bypassPermissions"})"})),
+  EXPECT_THAT(claude_fault_of(play(*claude(), {init + R"(,"permissionMode":"bypassPermissions"})"})),
               HasSubstr("ungated: Claude Code runs in permission mode `bypassPermissions` instead of `default`"));
-  EXPECT_THAT(fault_of(play(*claude(), {init + "}"})), HasSubstr("ungated: Claude Code runs in an unknown"));
-  EXPECT_THAT(fault_of(play(*claude(), {init + R"(,"permissionMode":7})"})), HasSubstr("ungated"));
-  EXPECT_THAT(fault_of(play(*qwen(), {init + R"(,"permission_mode":"auto"})"})),
+  EXPECT_THAT(claude_fault_of(play(*claude(), {init + "}"})), HasSubstr("ungated: Claude Code runs in an unknown"));
+  EXPECT_THAT(claude_fault_of(play(*claude(), {init + R"(,"permissionMode":7})"})), HasSubstr("ungated"));
+  EXPECT_THAT(claude_fault_of(play(*qwen(), {init + R"(,"permission_mode":"auto"})"})),
               HasSubstr("ungated: Qwen Code runs in permission mode `auto` instead of `yolo`"));
   const std::string status = R"({"type":"system","subtype":"status","permissionMode":)";
-  EXPECT_THAT(fault_of(play(*claude(), {claude_init, status + "\"acceptEdits\"}"})), HasSubstr("ungated"));
-  EXPECT_EQ(fault_of(play(*claude(), {claude_init, status + "\"plan\"}", status + "\"default\"}"})), "no fault");
+  EXPECT_THAT(claude_fault_of(play(*claude(), {claude_init, status + "\"acceptEdits\"}"})), HasSubstr("ungated"));
+  EXPECT_EQ(claude_fault_of(play(*claude(), {claude_init, status + "\"plan\"}", status + "\"default\"}"})), "no fault");
 }
 
 TEST(ClaudeProtocol, answer_to_initialize_is_verified) {
   const auto response = [](const std::string& members) {
-    return fault_of(
+    return claude_fault_of(
         play(*claude(), {R"({"type":"control_response","response":{"request_id":"init",)" + members + "}}"}));
   };
   EXPECT_EQ(response(R"("subtype":"success","response":{"current_permission_mode":"default"})"), "no fault");

@@ -14,9 +14,9 @@ namespace reeve::agents {
 namespace {
 
 using testing::asks;
+using testing::claude_fault_of;
 using testing::claude_init;
 using ::testing::ElementsAre;
-using testing::fault_of;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::only;
@@ -80,7 +80,7 @@ TEST(ClaudeQuestions, unknown_requests_are_never_told_yes) {
 
 TEST(ClaudeQuestions, one_id_cannot_ask_for_two_calls) {
   const auto protocol = claude();
-  EXPECT_THAT(fault_of(play(*protocol, {asks("r1", "t1"), asks("r1", "t2")})),
+  EXPECT_THAT(claude_fault_of(play(*protocol, {asks("r1", "t1"), asks("r1", "t2")})),
               HasSubstr("twice with the same id `r1`"));
   EXPECT_THAT(protocol->answer(1, {CallVerdict::allow, ""}).lines, IsEmpty());
   const auto later = claude();

@@ -17,7 +17,7 @@ Contract make_contract() {
                           web_operations,          notify_operations,     prune_operations,
                           backup_operations,       stdin_operations,      execution_output_operations,
                           failure_operations,      state_move_operations, tool_call_operations,
-                          grant_operations,        question_operations,   mcp_operations,
+                          grant_operations,        question_operations,   progress_operations,   mcp_operations,
                           agent_session_operations}) {
     for (Operation& operation : make(made.schemas)) {
       // Unknown members are rejected (check_body).
