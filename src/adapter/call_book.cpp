@@ -67,6 +67,13 @@ std::optional<std::string> CallBook::find_parent(std::string_view call) const {
   return found != announced_.end() ? found->second.parent : std::nullopt;
 }
 
+bool CallBook::is_denial(std::string_view call, std::string_view digest) const {
+  return std::ranges::any_of(entries_, [&](const Entry& entry) {
+    const bool is_denied = entry.call.call == call && entry.call.state == CallState::denied;
+    return is_denied && digest == "sha256:" + base::sha256_hex(entry.call.reason);
+  });
+}
+
 bool CallBook::has_unfinished() const {
   const auto was_shown = [&](const Entry& entry) {
     if (match_ == CallMatch::by_id) return announced_.contains(entry.call.call);

@@ -53,6 +53,8 @@ class CallBook {
   bool knows(std::string_view call) const;
   // The call that this one is part of, as far as the agent has shown it.
   std::optional<std::string> find_parent(std::string_view call) const;
+  // Whether that call was denied, and a failed result with this digest is only the reason that the agent was given.
+  bool is_denial(std::string_view call, std::string_view digest) const;
   // A call that was shown, allowed, and has no result yet.
   bool has_unfinished() const;
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/hash.h"
+
 namespace reeve::adapter {
 namespace {
 
@@ -117,6 +119,18 @@ TEST(CallBook, is_bounded) {
   }
   EXPECT_EQ(book.end("a0", false).tool, "");
   EXPECT_EQ(book.end("a20009", false).tool, "Bash");
+}
+
+// AGT-5: the result of a call that ran, and failed, is not the reason for which it was denied.
+TEST(CallBook, denial_is_known_by_its_reason) {
+  CallBook book(CallMatch::by_id);
+  const std::uint64_t number = book.ask("c1", "Bash", base::Value::object()).number;
+  const std::string reason = "sha256:" + base::sha256_hex("not today");
+  EXPECT_FALSE(book.is_denial("c1", reason));
+  book.decide(number, CallState::denied, "not today");
+  EXPECT_TRUE(book.is_denial("c1", reason));
+  EXPECT_FALSE(book.is_denial("c1", "sha256:" + base::sha256_hex("exit code 1")));
+  EXPECT_FALSE(book.is_denial("c2", reason));
 }
 
 }  // namespace

@@ -103,6 +103,7 @@ Effects Driver::on_error_line(BootTime now, std::string_view line) {
   if (line.empty()) return take_effects();
   last_error_line_ = make_line("", line, 1'024);
   print_error(make_error_line(base::spell(terms_.kind), line));
+  if (!is_ungated_) apply(protocol_.on_error_line(line));
   return take_effects();
 }
 

@@ -102,7 +102,9 @@ void Driver::on(const agents::CallWithdrawn& event) { remove_asker({.kind = Aske
 
 void Driver::on(const agents::CallEnded& event) {
   note_progress();
-  const CallBook::Ended ended = book_.end(event.call, event.was_refused);
+  const bool was_refused =
+      event.was_refused || (!protocol_.marks_refusals() && event.has_failed && book_.is_denial(event.call, event.digest));
+  const CallBook::Ended ended = book_.end(event.call, was_refused);
   const bool is_gated = protocol_.reach() == agents::GateReach::gated;
   const bool is_ungated = ended.verdict == Verdict::not_allowed || (ended.verdict == Verdict::unknown && is_gated);
   if (is_ungated && protocol_.reach() != agents::GateReach::unguarded) {

@@ -89,7 +89,7 @@ echo '{"event":"approval_needed","question":"Mine?"}'; exit 90; fi; )" +
                              curl("/api/approvals/AP-2/wait?timeout=0s");
   ASSERT_EQ(reeve({"run", "--detach", "--", "/bin/sh", "-c", script}).out, "TR-2\n");
   wait_for_status("TR-2", "waiting_approval");
-  EXPECT_EQ(reeve({"approve", "--yes", "AP-3"}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--confirm=AP-3", "AP-3"}).code, 0);
   EXPECT_EQ(finish("TR-2")["status"], "completed");
   const std::string said = logs("TR-2");
   EXPECT_EQ(testing::count_of(said, " 200\n"), 2) << said;

@@ -30,11 +30,11 @@ class Install : public testing::ProjectsTest {
 
 TEST_F(Install, installed_program_runs_tools_with_the_keeper_beside_it) {
   const fs::path build = fs::path(testing::reeve_binary()).parent_path();
-  const Outcome laid_out =
-      testing::run_program({.argv = {(testing::source_folder() / "packaging/layout").string(), "", prefix().string(),
-                                     testing::reeve_binary(), (build / "reeve-keeper").string()},
-                            .folder = scratch().path(),
-                            .environment = {{"PATH", "/usr/bin:/bin"}, {"LANG", "C.UTF-8"}}});
+  const Outcome laid_out = testing::run_program(
+      {.argv = {(testing::source_folder() / "packaging/layout").string(), "", prefix().string(),
+                testing::reeve_binary(), (build / "reeve-keeper").string(), (build / "reeve-agent").string()},
+       .folder = scratch().path(),
+       .environment = {{"PATH", "/usr/bin:/bin"}, {"LANG", "C.UTF-8"}}});
   ASSERT_EQ(laid_out.code, 0) << laid_out.err;
   const Outcome version = installed({"version"});
   EXPECT_EQ(version.code, 0) << version.err;

@@ -141,7 +141,7 @@ TEST_F(Projects, executions_are_listed_like_runs) {
   EXPECT_THAT(ids("/", {"--project", "site"}), ElementsAre("EX-2"));
   EXPECT_THAT(ids("/", {"--project", "lib"}), ElementsAre("lib/EX-1"));
   EXPECT_EQ(in("/", {"flow", "list", "--project", "libb"}).code, 3);
-  const Outcome shown = in("/", {"flow", "show", "lib/EX-1"});
+  const Outcome shown = in("/", {"flow", "show", "lib/EX-1", "--json"});
   EXPECT_THAT(shown.out, HasSubstr(own.string())) << shown.err;
   EXPECT_EQ(in("/", {"flow", "cancel", "lib/EX-1"}).code, 0);
   EXPECT_THAT(in("/", {"flow", "show", "EX-1"}).out, Not(HasSubstr("cancelled"))) << "another execution";

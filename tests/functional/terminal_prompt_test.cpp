@@ -489,9 +489,9 @@ TEST_F(TerminalPrompt, question_is_read_at_the_present_terminal_size) {
       R"(printf '\033[41;1HGo on? [y/N] '; read a)";
   const std::string size = R"({"rows":50,"columns":100})";
   const std::string resized = start_bash(draw);
-  EXPECT_THAT(request("POST", "/api/runs/" + resized + "/resize", size), HasSubstr("204"));
+  EXPECT_THAT(request("POST", "/api/runs/" + resized + "/resize", size), HasSubstr(" 200 "));
   const std::string adopted = start_bash(draw);
-  EXPECT_THAT(request("POST", "/api/runs/" + adopted + "/resize", size), HasSubstr("204"));
+  EXPECT_THAT(request("POST", "/api/runs/" + adopted + "/resize", size), HasSubstr(" 200 "));
   // The next daemon learns the size from the keeper.
   ::kill(daemon_pid(), SIGKILL);
   EXPECT_EQ(show(adopted)["status"], "running");

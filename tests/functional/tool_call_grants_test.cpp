@@ -163,8 +163,11 @@ TEST_F(ToolCallGrants, grant_by_path_covers_files_that_match_after_resolution) {
 TEST_F(ToolCallGrants, wider_grant_is_confirmed_at_the_terminal) {
   const std::string run = begin(first_then(shell(R"(["git","status"])"), {shell(R"(["git","status","-s"])")}));
   const std::string question = wait_for_question(run);
+  // The approval itself is of high risk and confirmed first.
   const auto answer = [&](const std::string& typed) {
     auto session = start({"approve", question, "--always", "--match", "program"}, testing::Session::Ends::terminal);
+    EXPECT_TRUE(session->wait_for("to confirm:"));
+    session->type(question + "\n");
     EXPECT_TRUE(session->wait_for("this also allows:"));
     EXPECT_TRUE(session->wait_for("Grant this until "));
     EXPECT_TRUE(session->wait_for("[y/N]"));
@@ -176,13 +179,7 @@ TEST_F(ToolCallGrants, wider_grant_is_confirmed_at_the_terminal) {
     EXPECT_EQ(show(question)["status"], "pending");
     EXPECT_EQ(reeve({"policy", "grants", "--all"}).out, "");
   }
-  auto session = start({"approve", question, "--always", "--match", "program"}, testing::Session::Ends::terminal);
-  EXPECT_TRUE(session->wait_for("Grant this until "));
-  EXPECT_TRUE(session->wait_for("[y/N]"));
-  session->type("y\n");
-  EXPECT_TRUE(session->wait_for("[y/N]")) << "the approval itself is of medium risk";
-  session->type("y\n");
-  EXPECT_EQ(session->wait(), 0) << session->out();
+  EXPECT_EQ(answer("y\n"), 0);
   expect_completed(run);
   EXPECT_THAT(decisions(run), ElementsAre("allow"));
   EXPECT_THAT(reeve({"policy", "grants"}).out, HasSubstr("GR-1\t"));

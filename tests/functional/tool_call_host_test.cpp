@@ -166,8 +166,9 @@ TEST_F(ToolCallHost, command_starts_in_the_folder_that_was_decided_about_or_not_
       if (way == "moved") fs::create_directory_symlink(moved, sub);
       std::ofstream(sub / "seen");
       finish(run);
-      EXPECT_EQ(call_of(run, name)["outcome"], "failed") << logs(run);
-      EXPECT_THAT(logs(run), AllOf(HasSubstr("working folder"), Not(HasSubstr("seen\\n"))));
+      // `lost`: the agent asked again, was refused because of the folder, and left.
+      EXPECT_THAT(call_of(run, name)["outcome"], ::testing::AnyOf("failed", "lost")) << logs(run);
+      EXPECT_THAT(logs(run), Not(HasSubstr("seen\\n")));
     }
   }
 }

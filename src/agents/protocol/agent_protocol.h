@@ -232,6 +232,11 @@ class AgentProtocol {
   virtual AgentReaction on_response(std::uint64_t /*number*/, int /*status*/, std::string_view /*body*/) { return {}; }
   // The process has ended by itself, and all that it wrote has been read.
   virtual AgentReaction on_exit(int /*exit_code*/) { return {}; }
+  // One line of its standard error.
+  virtual AgentReaction on_error_line(std::string_view /*line*/) { return {}; }
+  // Whether CallEnded says that a call was refused. Otherwise the failed result of a refused call is the
+  // reason that the agent was given.
+  virtual bool marks_refusals() const { return true; }
 };
 
 // --- All agents ---

@@ -35,6 +35,7 @@ class ClaudeProtocol final : public AgentProtocol {
 
   ReleaseWay release_way() const override { return traits_.release_way; }
   GateReach reach() const override { return GateReach::gated; }
+  bool marks_refusals() const override { return traits_.has_control; }
   // Deferring one of several calls loses the others, and a call can be asked about before its message has ended.
   bool may_release(std::string_view call) const override;
 

@@ -55,6 +55,7 @@ class GeminiProtocol final : public AgentProtocol {
 
   ReleaseWay release_way() const override { return ReleaseWay::end; }
   GateReach reach() const override { return GateReach::gated; }
+  AgentReaction on_error_line(std::string_view line) override;
   // Gemini announces all calls of a message before it starts the first, and names none of them to the hook.
   bool may_release(std::string_view) const override {
     return open_calls_.size() == 1 && open_calls_.begin()->second == 1;
@@ -206,6 +207,18 @@ void GeminiProtocol::on_result(AgentReaction& reaction, const Value& line) {
 void GeminiProtocol::end_turn(AgentReaction& reaction, TurnEnd end, std::string text) {
   if (std::exchange(is_over_, true)) return;
   reaction.events.emplace_back(TurnOver{end, std::move(text), std::exchange(refused_, {})});
+}
+
+// Without its settings it has no hook. It says so before it does anything.
+AgentReaction GeminiProtocol::on_error_line(std::string_view line) {
+  AgentReaction reaction;
+  if (is_dead_ || line.find("Skipping system settings") == std::string_view::npos) return reaction;
+  is_dead_ = true;
+  reaction.events.emplace_back(
+      ProtocolFault{.reason = "Gemini CLI refuses the settings of this run, and with them Reeve's hook: a folder above "
+                              "the state folder is writable by others",
+                    .is_ungated = true});
+  return reaction;
 }
 
 AgentReaction GeminiProtocol::on_exit(int exit_code) {

@@ -223,5 +223,17 @@ TEST(GeminiProtocol, hostile_lines_do_no_harm) {
   EXPECT_THAT(read(*protocol, {call("more")}), ElementsAre(HasSubstr("over 1000 tool calls open")));
 }
 
+// AGT-5: measured with Gemini CLI 0.61.0 below a folder such as /tmp.
+TEST(GeminiProtocol, settings_that_are_not_read_are_ungated) {
+  const auto protocol = make_gemini_protocol({});
+  EXPECT_TRUE(protocol->on_error_line("YOLO mode is enabled.").events.empty());
+  const AgentReaction reaction = protocol->on_error_line(
+      "Security Warning: Skipping system settings file '/x/gemini-settings.json': Parent directory '/tmp' is insecure");
+  ASSERT_EQ(reaction.events.size(), 1U);
+  const auto* fault = std::get_if<ProtocolFault>(&reaction.events.front());
+  ASSERT_NE(fault, nullptr);
+  EXPECT_TRUE(fault->is_ungated);
+}
+
 }  // namespace
 }  // namespace reeve::agents
