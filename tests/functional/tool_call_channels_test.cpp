@@ -57,15 +57,22 @@ class ChannelTest : public testing::ToolCallsTest {
                     "policies:\n"
                     "  tools:\n"
                     "    file_write: {{policy: auto_approve, when: {{path: 'free/**'}}}}\n"
-                    "    shell_execute: {{policy: {}, when: {{argv: [{}]}}}}\n"
+                    "    shell_execute: {{policy: {}, when: {{argv: [{}, {}]}}}}\n"
                     "{}",
                     is_denied ? "deny" : "auto_approve", argv(is_denied ? "denied" : "by_rule"),
+                    inner_argv(is_denied ? "denied" : "by_rule"),
                     decision == Decision::expired ? "supervision: {approval_expiry: {tool_call: 1s}}\n" : ""));
   }
   static std::string tool_of(std::string_view channel) { return channel == "line" ? "lines" : "agent"; }
 
   // JSON, and so YAML.
   std::string argv(const std::string& word) const { return fmt::format(R"(["/bin/sh","-c","{}"])", effect(word)); }
+
+  // Codex starts every command with a shell, which is taken away before the rules see it.
+  std::string inner_argv(const std::string& word) const {
+    return fmt::format(R"(["{}","effect","{}","{}"])", testing::zoo_binary(), (scratch().path() / "effects").string(),
+                       word);
+  }
 
   // Shell: succeeds if the hook of this agent lets it run the command.
   std::string hook(std::string_view agent, const std::string& command) const {
