@@ -14,14 +14,12 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::AllOf;
-using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::Members;
 using ::testing::Not;
 using testing::Outcome;
-using testing::Words;
 
 class AgentRun : public testing::ToolCallsTest {
  protected:
@@ -41,10 +39,6 @@ class AgentRun : public testing::ToolCallsTest {
     EXPECT_EQ(show(run)["status"], "waiting_approval");
     EXPECT_EQ(show(run)["outcome"], "asked");
     EXPECT_TRUE(testing::eventually([&] { return tools().empty(); })) << "a process of the agent is left";
-  }
-  std::string all_output(const std::string& run) const {
-    const Outcome outcome = reeve({"logs", run, "--attempt", "all"});
-    return outcome.code == 0 ? outcome.out : logs(run);
   }
 };
 

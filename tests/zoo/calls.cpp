@@ -1,9 +1,6 @@
 #include <array>
 #include <atomic>
-#include <cstdlib>
-#include <fcntl.h>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 #include "tests/zoo/mode.h"
@@ -31,18 +28,6 @@ struct Call {
   std::string effects;
 };
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "-";
-}
-
-std::string text_option(const Words& words, std::string_view name) {
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == name) return word_at(words, i + 1);
-  }
-  return {};
-}
-
 // The first text with that key; escaped quotes cannot look like one.
 std::string text_of(const std::string& document, std::string_view key) {
   const std::string mark = "\"" + std::string(key) + "\":\"";
@@ -66,16 +51,6 @@ std::string body_of(const Call& call) {
   if (call.may_defer) body.insert(body.size() - 1, R"(,"may_defer":true)");
   if (!call.folder.empty()) body.insert(body.size() - 1, R"(,"cwd":")" + call.folder + '"');
   return body;
-}
-
-void leave_effect(const std::string& file, const std::string& id) {
-  const std::string line =
-      id + ' ' + variable("REEVE_RUN_ID") + ' ' + variable("REEVE_ATTEMPT") + ' ' + std::to_string(::getpid()) + '\n';
-  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  if (fd < 0 || ::write(fd, line.data(), line.size()) != static_cast<ssize_t>(line.size()) || ::fsync(fd) != 0) {
-    fail("cannot write " + file);
-  }
-  ::close(fd);
 }
 
 Answer make_call(RunSocket& socket, const Call& call) {

@@ -1,7 +1,6 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -37,18 +36,6 @@ struct Call {
   std::string reason;
 };
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "-";
-}
-
-std::string option_text(const Words& words, std::string_view name) {
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == name) return word_at(words, i + 1);
-  }
-  return {};
-}
-
 std::string read_whole(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream text;
@@ -67,11 +54,11 @@ std::string take_word(std::string& line) {
 class Claude {
  public:
   explicit Claude(const Words& words)
-      : effects_(option_text(words, "--effects")),
-        hook_(find_text(read_whole(option_text(words, "--settings")), "command")),
+      : effects_(text_option(words, "--effects")),
+        hook_(find_text(read_whole(text_option(words, "--settings")), "command")),
         resumes_(has_option(words, "--resume")),
-        session_(option_text(words, resumes_ ? "--resume" : "--session-id")) {
-    std::ifstream script(option_text(words, "--script"));
+        session_(text_option(words, resumes_ ? "--resume" : "--session-id")) {
+    std::ifstream script(text_option(words, "--script"));
     if (!script) throw WrongUsage("--script names no file");
     for (std::string line; std::getline(script, line);) script_.push_back(line);
     const std::string folder = variable("HOME") + "/.zoo-claude";
@@ -232,19 +219,9 @@ class Claude {
     call.verdict = Verdict::deny;
   }
 
-  void leave_effect(const Call& call) const {
-    if (effects_.empty()) return;
-    const std::string line = call.id + ' ' + variable("REEVE_RUN_ID") + ' ' + variable("REEVE_ATTEMPT") + ' ' +
-                             std::to_string(::getpid()) + '\n';
-    const int fd = ::open(effects_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (fd < 0 || ::write(fd, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-      fail("cannot write effects");
-    ::close(fd);
-  }
-
   void finish(const Call& call) {
     const bool runs = call.is_ungated || call.is_defiant || call.verdict == Verdict::allow;
-    if (runs) leave_effect(call);
+    if (runs && !effects_.empty()) leave_effect(effects_, call.id);
     const std::string text = runs ? "done " + call.id : call.reason;
     std::string meta;
     if (!runs) {

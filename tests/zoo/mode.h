@@ -37,12 +37,18 @@ std::int64_t number_at(const Words& words, std::size_t index);
 // The number after `--name`, else `otherwise`.
 std::int64_t option(const Words& words, std::string_view name, std::int64_t otherwise);
 bool has_option(const Words& words, std::string_view name);
+// The text after `--name`; empty without it.
+std::string text_option(const Words& words, std::string_view name);
+// Of the environment; "-" if it is not set.
+std::string variable(const char* name);
 
 // Writes everything in as few writes as the kernel allows, bypassing the library's buffers.
 void write_all(int fd, std::string_view bytes);
 void say(std::string_view line);
 // The file appears with its whole text or not at all.
 void write_file(const std::string& path, std::string_view text);
+// Appends a line that says that this run and attempt did what `id` names, synced.
+void leave_effect(const std::string& file, const std::string& id);
 void pause_ms(std::int64_t milliseconds);
 [[noreturn]] void sleep_for_ever();
 // Seconds of a monotonic clock.

@@ -40,6 +40,18 @@ bool has_option(const Words& words, std::string_view name) {
   return false;
 }
 
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "-";
+}
+
+std::string text_option(const Words& words, std::string_view name) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == name) return word_at(words, i + 1);
+  }
+  return {};
+}
+
 void write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::write(fd, bytes.data(), bytes.size());
@@ -58,6 +70,16 @@ void write_file(const std::string& path, std::string_view text) {
   write_all(fd, text);
   ::close(fd);
   if (::rename(draft.c_str(), path.c_str()) != 0) fail("cannot write " + path);
+}
+
+void leave_effect(const std::string& file, const std::string& id) {
+  const std::string line =
+      id + ' ' + variable("REEVE_RUN_ID") + ' ' + variable("REEVE_ATTEMPT") + ' ' + std::to_string(::getpid()) + '\n';
+  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (fd < 0 || ::write(fd, line.data(), line.size()) != static_cast<ssize_t>(line.size()) || ::fsync(fd) != 0) {
+    fail("cannot write " + file);
+  }
+  ::close(fd);
 }
 
 void pause_ms(std::int64_t milliseconds) {
