@@ -35,7 +35,7 @@ std::expected<wire::CallRequest, std::string> parse_question(std::string_view li
 void send_reply(int fd, const wire::HookReply& reply) {
   wire::HookReply bounded = reply;
   bounded.reason = base::replace_invalid_utf8(base::truncate_utf8(reply.reason, max_reason));
-  const std::string line = json::encode(json::to_value(bounded, json::Defaults::omit)) + "\n";
+  const std::string line = json::encode(json::to_value(bounded)) + "\n";
   static_cast<void>(::send(fd, line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 

@@ -82,6 +82,21 @@ TEST_F(HookSocketTest, question_and_answer_are_one_connection) {
   EXPECT_EQ(reply->call_id, base::CallId(7));
 }
 
+// A no reaches the agent with its reason.
+TEST_F(HookSocketTest, denials_arrive_with_their_reason) {
+  HookSocket socket(path().string());
+  std::expected<wire::HookReply, std::string> reply;
+  std::jthread hook([&] { reply = ask(); });
+  const HookSocket::News news = wait(socket);
+  ASSERT_EQ(news.questions.size(), 1U);
+  socket.answer(news.questions.front().connection,
+                {.decision = wire::HookDecision::deny, .reason = "not today", .call_id = {}});
+  hook.join();
+  ASSERT_TRUE(reply) << reply.error();
+  EXPECT_EQ(reply->decision, wire::HookDecision::deny);
+  EXPECT_EQ(reply->reason, "not today");
+}
+
 TEST_F(HookSocketTest, hook_that_is_gone_is_noticed) {
   HookSocket socket(path().string());
   std::jthread hook([&] {
