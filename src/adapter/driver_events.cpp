@@ -102,9 +102,12 @@ void Driver::on(const agents::CallWithdrawn& event) { remove_asker({.kind = Aske
 
 void Driver::on(const agents::CallEnded& event) {
   note_progress();
-  const bool was_refused =
-      event.was_refused || (!protocol_.marks_refusals() && event.has_failed && book_.is_denial(event.call, event.digest));
-  const CallBook::Ended ended = book_.end(event.call, was_refused);
+  const bool was_refused = event.was_refused || (!protocol_.marks_refusals() && event.has_failed &&
+                                                 book_.is_denial(event.call, event.digest));
+  // An agent that is ended for its release may say that the call which waits has failed (claude-agent-acp does).
+  const bool is_cut_off = ending_ && ending_->code == released_exit_code && event.has_failed &&
+                          protocol_.reach() == agents::GateReach::asks;
+  const CallBook::Ended ended = book_.end(event.call, was_refused || is_cut_off);
   const bool is_gated = protocol_.reach() == agents::GateReach::gated;
   const bool is_ungated = ended.verdict == Verdict::not_allowed || (ended.verdict == Verdict::unknown && is_gated);
   if (is_ungated && protocol_.reach() != agents::GateReach::unguarded) {

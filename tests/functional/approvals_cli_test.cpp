@@ -342,7 +342,7 @@ TEST_F(ApprovalsCli, terminal_listing_shows_expiry_and_the_next_command) {
   const auto session = at_terminal({"approvals"});
   EXPECT_EQ(session->wait(), 0);
   EXPECT_THAT(session->out(),
-              AllOf(HasSubstr("QUESTION"), HasSubstr("◆ pending"), HasSubstr("until "), HasSubstr(", then reject"),
+              AllOf(HasSubstr("QUESTION"), HasSubstr("◆ pending"), HasSubstr("until "), HasSubstr(", then rej"),
                     HasSubstr("the tool could approve its own request"), HasSubstr("next: reeve show AP-1")));
   EXPECT_EQ(reeve({"reject", "AP-1"}).code, 0);
   const auto empty = at_terminal({"approvals"});
