@@ -478,6 +478,26 @@ TEST_F(DriverTest, agent_that_only_asks_is_held_to_its_answers) {
   EXPECT_THAT(all<KillAgent>(), SizeIs(1));
 }
 
+// claude-agent-acp says on its end that the call which waits has failed. A result of it is still ungated.
+TEST_F(DriverTest, agent_that_only_asks_may_fail_the_call_it_is_released_for) {
+  for (const bool has_failed : {true, false}) {
+    agent_.how_far = GateReach::asks;
+    agent_.way = ReleaseWay::end;
+    start();
+    open_session();
+    say(agents::CallAsked{.ticket = 9, .call = "c1", .tool = "execute", .arguments = command("x")});
+    wait(asked());
+    advance(release_after + std::chrono::seconds(1));
+    decide(asked(), CallReplyDecision::wait);
+    say(agents::CallEnded{.call = "c1", .has_failed = has_failed, .digest = "sha256:1", .bytes = 12});
+    EXPECT_EQ(all<KillAgent>().size(), has_failed ? 0U : 1U);
+    end_agent();
+    EXPECT_EQ(exit_code(), has_failed ? 90 : 1);
+    agent_.forget();
+    forget();
+  }
+}
+
 // --- The end ---
 
 TEST_F(DriverTest, completed_turn_gives_the_final_answer) {
