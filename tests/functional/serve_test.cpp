@@ -228,7 +228,8 @@ TEST_F(Serve, a_socket_at_another_path_is_refused) {
   unit.argv = {"systemd-socket-activate", "--setenv=HOME",         "--setenv=PATH", "--setenv=REEVE_STATE",
                "--listen=" + elsewhere,   testing::reeve_binary(), "serve"};
   testing::Session activated(unit);
-  ASSERT_TRUE(eventually([&] { return fs::exists(elsewhere); }));
+  // The file exists before the socket listens.
+  ASSERT_TRUE(activated.wait_for_error("Listening on"));
   testing::RawSocket peer{fs::path(elsewhere)};
   EXPECT_TRUE(activated.wait_for_error("ListenStream="));
   EXPECT_EQ(activated.wait(), 1);
