@@ -95,7 +95,7 @@ TEST_F(Serve, systemd_passes_the_socket) {
                "--setenv=REEVE_STATE",    "--listen=" + socket().string(),
                testing::reeve_binary(),   "serve"};
   testing::Session activated(unit);
-  ASSERT_TRUE(eventually([&] { return fs::exists(socket()); }));
+  ASSERT_TRUE(activated.wait_for_error("Listening on"));
   // The first client starts the daemon by connecting.
   const Outcome ran = reeve({"run", "--", "echo", "hello"});
   EXPECT_EQ(ran.out, "hello\n") << ran.err;
@@ -146,7 +146,7 @@ TEST_F(Serve, stop_ends_a_daemon_that_was_cut_off) {
   testing::Launch unit = launch({});
   unit.argv = {"systemd-socket-activate", "--listen=" + socket().string(), "/bin/true"};
   testing::Session other(unit);
-  ASSERT_TRUE(eventually([&] { return fs::exists(socket()); }));
+  ASSERT_TRUE(other.wait_for_error("Listening on"));
   EXPECT_THAT(reeve({"doctor"}).out, HasSubstr("another program listens at its socket"));
   const Outcome suspended = reeve({"stop"});
   EXPECT_THAT(suspended.err, HasSubstr("kill -CONT"));
@@ -174,7 +174,7 @@ TEST_F(Serve, a_socket_unit_is_not_replaced) {
   testing::Launch unit = launch({});
   unit.argv = {"systemd-socket-activate", "--listen=" + socket().string(), "/bin/true"};
   testing::Session unit_running(unit);
-  ASSERT_TRUE(eventually([&] { return fs::exists(socket()); }));
+  ASSERT_TRUE(unit_running.wait_for_error("Listening on"));
   const Outcome refused = reeve({"serve"});
   EXPECT_EQ(refused.code, 1);
   EXPECT_THAT(refused.err, AllOf(HasSubstr("another program listens at"), HasSubstr("reeve.socket")));
@@ -199,7 +199,7 @@ TEST_F(Serve, options_of_systemd_units_apply_to_the_activated_daemon) {
                "127.0.0.1:0",
                "--replace"};
   testing::Session activated(unit);
-  ASSERT_TRUE(eventually([&] { return fs::exists(socket()); }));
+  ASSERT_TRUE(activated.wait_for_error("Listening on"));
   EXPECT_EQ(reeve({"run", "--", "echo", "hello"}).out, "hello\n");
   EXPECT_THAT(body(request("GET", "/healthz")), HasSubstr("\"port\""));
   EXPECT_EQ(reeve({"stop"}).code, 0);
@@ -281,7 +281,7 @@ TEST_F(UserUnits, socket_of_the_packaged_unit_is_that_of_the_common_daemon) {
   unit.argv = {"systemd-socket-activate",      "--setenv=HOME",         "--setenv=PATH", "--setenv=LANG",
                "--listen=" + listens.string(), testing::reeve_binary(), "serve"};
   testing::Session activated(unit);
-  ASSERT_TRUE(eventually([&] { return fs::exists(listens); }));
+  ASSERT_TRUE(activated.wait_for_error("Listening on"));
   const Outcome ran = in(shop(), {"run", "--", "echo", "hello"});
   EXPECT_EQ(ran.out, "hello\n") << ran.err;
   const std::string lock = testing::read_text(common() / "reeve.lock");
