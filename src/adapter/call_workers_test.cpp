@@ -63,7 +63,7 @@ TEST_F(CallWorkersTest, call_waits_and_is_answered) {
   EXPECT_EQ(replied.reply->decision, CallReplyDecision::allow);
 }
 
-// AGT-6: whoever leaves has had no answer.
+// AGT-6: a call that is left has had no answer.
 TEST_F(CallWorkersTest, call_that_is_left_still_waits) {
   workers_.ask(3, request(), base::Milliseconds(1));
   take_one<CallWaits>();

@@ -156,7 +156,7 @@ void Driver::fail(std::string_view reason) {
   end_agent(failed_exit_code, Milliseconds(0));
 }
 
-// AGT-5: nothing of the agent goes on for a moment.
+// AGT-5: the whole agent is killed at once.
 void Driver::end_ungated(std::string_view reason) {
   is_ungated_ = true;
   add(KillAgent{});

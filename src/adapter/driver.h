@@ -41,7 +41,7 @@ struct DriverTerms {
 };
 
 // Decides what an adapter does: what the agent says, its gate asks and Reeve answers goes in, effects come out. One
-// function decides about every call, whoever asks. Pure: time comes with each input; `protocol` is its only
+// function decides about every call, on every channel. Pure: time comes with each input; `protocol` is its only
 // collaborator and must outlive it.
 class Driver {
  public:
@@ -169,7 +169,7 @@ class Driver {
 
   RetryWatch retries_;
   std::map<std::string, double, std::less<>> told_windows_;
-  // When a resumed agent that stays silent is told to continue.
+  // When a resumed agent that stays silent gets a prompt to continue.
   std::optional<base::BootTime> continue_at_;
   base::BootTime printed_at_{};
   base::BootTime heartbeat_at_{};

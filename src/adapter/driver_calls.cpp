@@ -6,8 +6,8 @@
 #include "adapter/driver.h"
 #include "adapter/printed_line.h"
 
-// One function decides about a call, whoever asks: a hook or the agent's protocol (AGT-4). Nothing but Reeve's own yes
-// is a yes (TOOL-9).
+// One function decides about a call, on every channel: a hook or the agent's protocol (AGT-4). Nothing but Reeve's own
+// yes is a yes (TOOL-9).
 namespace reeve::adapter {
 
 namespace {

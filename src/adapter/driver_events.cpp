@@ -56,7 +56,7 @@ void Driver::on(const agents::SessionOpened& event) {
   session_.session_id = event.session;
   if (event.version) session_.version = shown_name(event.version);
   if (event.model) session_.model = shown_name(event.model);
-  // Whoever resumes the run after a crash must know it.
+  // The attempt that resumes the run after a crash must know it.
   if (is_new) {
     post_session();
   } else {

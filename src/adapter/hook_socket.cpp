@@ -31,7 +31,7 @@ std::expected<wire::CallRequest, std::string> parse_question(std::string_view li
   return request;
 }
 
-// A reply is smaller than what a socket takes at once; whoever does not read it gets none.
+// A reply is smaller than what a socket takes at once; a hook that does not read it gets none.
 void send_reply(int fd, const wire::HookReply& reply) {
   wire::HookReply bounded = reply;
   bounded.reason = base::replace_invalid_utf8(base::truncate_utf8(reply.reason, max_reason));

@@ -71,7 +71,7 @@ class Loop {
 
  private:
   static BootTime now() { return base::SystemClock().boot_now(); }
-  // The run goes on without a reader.
+  // The run continues without a reader.
   static void print(int fd, std::string line) {
     line += '\n';
     static_cast<void>(os::write_all(fd, line));

@@ -74,7 +74,7 @@ void Reporter::work(const std::stop_token& stop) {
     lock.unlock();
     const bool is_done = deliver(socket, post, stop);
     lock.lock();
-    // What is essential is printed in the end.
+    // Essential reports are printed in the end.
     const bool is_kept = !is_done && (post.is_essential || stop.stop_requested());
     if (is_kept && stop.stop_requested()) return;
     if (!is_kept) {

@@ -46,7 +46,7 @@ struct SessionPlan {
 };
 SessionPlan plan_session(const SessionRequest& request, base::Random& random);
 
-// What a resumed agent is told about the answers of people.
+// The words in which a resumed agent learns the answers of people.
 std::string describe_answers(std::string_view decisions);
 
 }  // namespace reeve::adapter

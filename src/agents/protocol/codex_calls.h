@@ -26,7 +26,7 @@ class CodexCalls {
   Fault announce(const CodexCall& call, std::size_t bytes, Events& events);
   // `item/completed`.
   Fault complete(const base::Value& item, std::size_t bytes, Events& events);
-  // `item/fileChange/patchUpdated`: what an approval is open for must stay the same.
+  // `item/fileChange/patchUpdated`: a change must stay the same while an approval of it is open.
   Fault change(const base::Value& params, bool is_asked, std::size_t bytes);
   // `item/commandExecution/terminalInteraction`: text is a call that nobody was asked about.
   void type(const base::Value& params, Events& events);

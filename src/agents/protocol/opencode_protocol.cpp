@@ -55,7 +55,7 @@ class OpencodeProtocol final : public AgentProtocol {
 
  private:
   enum class Stage { starting, opening, ready };
-  // What a request is for.
+  // The purpose of a request.
   enum class Purpose { open, check, rule, prompt, reply, other };
 
   void fail(AgentReaction& reaction, std::string reason, bool is_ungated = false);
