@@ -123,7 +123,7 @@ Value name_command(const Value& arguments, std::string_view cwd, ShellWrapper wr
   return result;
 }
 
-// What is read is relative to the folder of the call, also where it is called a filter.
+// Paths to read are relative to the folder of the call, also those that are called a filter.
 Value name_patterns(const Value& arguments, std::string_view cwd) {
   Value named = Value::object();
   for (const base::Member& member : *arguments.as_object()) {

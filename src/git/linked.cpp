@@ -134,7 +134,7 @@ struct OpenIndex {
   struct stat status = {};
 };
 
-// By descriptor: whoever can write in the git folder can put anything there.
+// By descriptor: a process that can write in the git folder can put anything there.
 OpenIndex open_index(const fs::path& from, std::uint64_t max_bytes) {
   const auto refuse = [&](std::string_view why) {
     throw base::Error(ErrorCode::git_failed, fmt::format("`{}` {}", base::visible(from.string()), why),

@@ -631,7 +631,7 @@ TEST(OpencodeProtocol, errors_end_the_turn) {
   EXPECT_THAT(error(R"("sessionID":"s1","error":{"name":"APIError","data":{"message":"m","statusCode":429}})"),
               ElementsAre("limit m", "over failed: m"));
   EXPECT_THAT(error(R"("sessionID":"s1","error":7)"), ElementsAre("over failed: unknown error"));
-  // opencode goes on.
+  // opencode continues.
   EXPECT_THAT(error(R"("error":{"name":"UnknownError","data":{"message":"a plugin"}})"), IsEmpty());
   EXPECT_THAT(error(R"("sessionID":"s1","error":{"name":"ContextOverflowError"})"), IsEmpty());
 }

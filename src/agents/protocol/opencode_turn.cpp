@@ -61,7 +61,7 @@ OpencodeTurn::Error OpencodeTurn::on_error(const Value& error, bool is_of_server
   } else if (status == too_many_requests) {
     result.events.emplace_back(LimitReached{text, std::nullopt});
   }
-  // opencode goes on after an error of no session, and summarizes the session when the context is full.
+  // opencode continues after an error that names no session, and summarizes the session when the context is full.
   const bool goes_on = is_of_server || name == "ContextOverflowError";
   if (goes_on || (name == "MessageAbortedError" && is_interrupted_)) return result;
   error_ = std::move(text);
